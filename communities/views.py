@@ -1,11 +1,13 @@
-"""Serves our copies of pictures."""
+"""Serves our copies of pictures, and the style sheets of brands."""
 
 from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
+from communities.ground import brands
 from communities.models import Picture
 
 _POLICY = "default-src 'none'; sandbox"
@@ -24,4 +26,16 @@ def picture(request: HttpRequest, name: str) -> HttpResponse:
     response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
     response.headers["Content-Security-Policy"] = _POLICY
     response.headers["Content-Disposition"] = "inline"
+    return response
+
+
+@require_safe
+def brand(request: HttpRequest, name: str) -> HttpResponse:
+    """The style sheet of a brand. Its address contains everything that it depends on but this program."""
+    look = brands.look_of(name)
+    if look is None:
+        raise Http404
+    picture = reverse("picture", args=[look.picture]) if look.picture else ""
+    response = HttpResponse(brands.style_sheet(look, picture=picture), content_type="text/css; charset=utf-8")
+    response.headers["Cache-Control"] = "public, max-age=86400"
     return response

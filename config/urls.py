@@ -5,14 +5,15 @@ from django.views.generic import RedirectView
 from communities import views as community_views
 from communities.accounts import unsubscribing
 from communities.gate.views import UnknownPath
-from config import docs, health, metrics
+from config import docs, health, metrics, robots
 
 admin.autodiscover()
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", RedirectView.as_view(url="/docs")),
+    path("", RedirectView.as_view(url="/account/")),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("metrics", metrics.page),
+    path("robots.txt", robots.page),
     path("docs", docs.page, name="docs"),
     path("docs/start.js", docs.script, name="docs-script"),
     path("v1/openapi.json", docs.schema, name="openapi"),
@@ -29,6 +30,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("account/webhooks/", include("webhooks.pages.urls")),
     path("account/", include("communities.accounts.urls")),
     path("pictures/<slug:name>", community_views.picture, name="picture"),
+    path("brands/<str:name>.css", community_views.brand, name="brand"),
     path("mail/<str:signed>/unsubscribe", unsubscribing.unsubscribe, name="mail-unsubscribe"),
     path("admin", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),

@@ -41,6 +41,7 @@ OWN_DATABASE = "COLLOQUY_TESTS_OWN_DATABASE"
 MIGRATED = "COLLOQUY_TESTS_MIGRATED"  # the name of a database that the others are copied from
 SECRET_KEY = "only-for-tests-" + "0123456789abcdef" * 4
 OTHER_SETTINGS = (
+    "AI_BULK_FROM",
     "AI_JOBS_PER_COMMUNITY_AND_HOUR",
     "AI_PROVIDER",
     "AI_THREADS",

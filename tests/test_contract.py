@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from communities.gate.bodies import MAX_BODY, MAX_LINES_BODY, MAX_VALUES, MAX_VALUES_OF_LINES
+from communities.gate.bodies import MAX_BODY, MAX_FILE_BODY, MAX_LINES_BODY, MAX_VALUES, MAX_VALUES_OF_LINES
 from communities.gate.pagination import MAX_PER_PAGE
 from communities.ground.errors import MAX_VIOLATIONS
 from communities.services.api_keys.keys import MAX_KEYS
+from communities.services.pictures.uploads import MAX_A_DAY
 from config.web.connections import MAX_ON_DISK
 from surveys.drawing.past import MAX_PAST_STEPS
 from surveys.engine.intake.fields import MAX_OPTIONS, MAX_PAUSE, MAX_PROMPT, MAX_VALUE
@@ -45,6 +46,8 @@ LIMITS = [
     ("rule 11.8", "{:,} violations", MAX_VIOLATIONS),
     ("rule 11.12", "{:,} MiB, or", MAX_BODY // MEBIBYTE),
     ("rule 11.12", "{:,} MiB for an import", MAX_LINES_BODY // MEBIBYTE),
+    ("rule 11.12", "{:,} MiB for a picture", MAX_FILE_BODY // MEBIBYTE),
+    ("rule 1.53", "at most {:,} pictures", MAX_A_DAY),
     ("rule 11.30", "more than {:,} GiB behind", MAX_ON_DISK // MEBIBYTE // 1024),
     ("rule 11.32", "has at most {:,} commas", MAX_VALUES),
     ("rule 11.32", "to import {:,};", MAX_VALUES_OF_LINES),

@@ -14,7 +14,20 @@ from django.core.exceptions import ValidationError
 from communities.ground.text_field import TextField
 
 # Fields of strings that are no texts: addresses, tickets, and what django-allauth asks for.
-NO_TEXTS = {"ticket", "url", "image_url", "thumbnail_url", "achievement_image_url", "end_url", "privacy_url"}
+NO_TEXTS = {
+    "ticket",
+    "url",
+    "where",
+    "image_url",
+    "thumbnail_url",
+    "achievement_image_url",
+    "end_url",
+    "privacy_url",
+    "logo_url",
+    "background_url",
+    "accent_color",
+    "background_color",
+}
 EAST = timezone(timedelta(hours=12))
 IMPOSSIBLE = [
     datetime(1, 1, 1, tzinfo=EAST),

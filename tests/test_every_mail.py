@@ -24,11 +24,16 @@ from communities.services.mail import mails, recipients
 from communities.services.mail.mails import Consent
 from communities.services.people import account_security
 from surveys.models import Project
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
 from surveys.services.links import mailing
 from surveys.services.links.mailing import Choice, Who
+from surveys.services.responses import copies
 from tests.factories import ApiKeyFactory, CommunityFactory, CommunitySettingsFactory, MemberFactory
 from tests.support.mails import confirm, written
+from tests.support.surveys import scenario
 from tests.support.surveys.personal_links import private
+from tests.support.surveys.scenario import TEXT
 
 pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).parent.parent
@@ -83,6 +88,31 @@ class Scene:
     def end_sessions(self) -> None:
         account_security.end_sessions(by=self.admin.user, user=self.reader.user, at=timezone.now())
 
+    def mail_answers(self, *, user_id: int | None = None) -> None:
+        project = Project.objects.filter(community=self.community, mail_copy=True).first()
+        project = project or self.answered()
+        view = conversations.get(conversation_id=project.conversations.get().pk, at=timezone.now())
+        copies.send(view, to=READER, user_id=user_id, at=timezone.now())
+
+    def mail_own_answers(self) -> None:
+        if copies.own_address(user_id=self.reader.user_id):
+            self.mail_answers(user_id=self.reader.user_id)
+
+    def answered(self) -> Project:
+        """A project whose author and whose respondent wrote an advertisement."""
+        made = scenario.project({**TEXT, "prompt": EVIL}, name=EVIL, mail_copy=True)
+        Project.objects.filter(pk=made.pk).update(community=self.community)
+        made.refresh_from_db()
+        (block,) = scenario.script(made).blocks
+        conversations.begin_with_move(
+            project_id=made.pk,
+            respondent=admission.visitor(visitor_id="v"),
+            block_id=block.id or 0,
+            raw={"block_id": block.id, "value": EVIL},
+            at=timezone.now(),
+        )
+        return made
+
     def lose_the_bot(self) -> None:
         Member.objects.filter(pk=self.reader.pk).update(access="admin")
         notices.tell_of_removal(community_id=self.community.pk, at=timezone.now())
@@ -90,12 +120,14 @@ class Scene:
 
 SENDERS: dict[str, list[Callable[[Scene], None]]] = {
     "personal_link": [Scene.send_links, Scene.remind],
+    "answers_link": [Scene.mail_answers],
+    "answers_copy": [Scene.mail_own_answers],
     "account/email/invitation": [Scene.invite, Scene.invite_member, Scene.invite_again],
     "api_key_notice": [Scene.tell_of_key, Scene.rotate],
     "account_security_notice": [Scene.end_sessions],
     "chat_removed_notice": [Scene.lose_the_bot],
 }
-OF_COMMUNITIES = {"personal_link", "account/email/invitation"}
+OF_COMMUNITIES = {"answers_link", "personal_link", "account/email/invitation"}
 WITHOUT_CONSENT = [(kind, send) for kind in sorted(OF_COMMUNITIES) for send in SENDERS[kind]]
 TO_ACCOUNTS = [(kind, send) for kind in sorted(SENDERS.keys() - OF_COMMUNITIES) for send in SENDERS[kind]]
 # Modules below the apps that call `mails.write`, beside `mails` itself.
@@ -106,6 +138,7 @@ WRITERS = {
     "communities/services/inviting/invitation_letters.py",
     "communities/services/api_keys/key_notices.py",
     "surveys/services/links/mailing.py",
+    "surveys/services/responses/copies.py",
 }
 
 

@@ -26,8 +26,24 @@ IDS = {
         "hidden_fields",
     ),
 }
-ADDRESSES = {"url", "image_url", "thumbnail_url", "achievement_image_url", "privacy_url"}
-SIGNS = {"color", "border_color", "border_color_closed", "chart_emoji"}
+ADDRESSES = {
+    "url",
+    "image_url",
+    "thumbnail_url",
+    "achievement_image_url",
+    "privacy_url",
+    "logo_url",
+    "background_url",
+}
+SIGNS = {
+    "color",
+    "border_color",
+    "border_color_closed",
+    "chart_emoji",
+    "accent_color",
+    "background_color",
+    "content",
+}
 LOGIC = {"where", "precondition", "block", "variable", "source_key", "calculated_formula"}
 NO_TEXTS = IDS | ADDRESSES | SIGNS | LOGIC
 # Texts that the interface takes and does not return at once.

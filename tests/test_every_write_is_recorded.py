@@ -15,6 +15,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
+from communities.api.pictures import SENT
 from communities.gate import authentication
 from communities.ground.audit_actions import Action
 from communities.models import AuditEntry, Member, User
@@ -39,6 +40,7 @@ AWARD = {"amount": 5, "note": NOTE}
 # action: method, path, body, and what the audit trail calls it; None for what respondents do.
 WRITES: dict[str, tuple[str, str, Any, Action | None]] = {
     "settings.partial_update": ("patch", "/settings", {"xp_name": "Tempi"}, Action.SETTINGS_UPDATED),
+    "picture.create": ("post", "/pictures", {"content": SENT}, Action.PICTURE_UPLOADED),
     "api_key.create": ("post", "/api_keys", {"name": "Website"}, Action.API_KEY_CREATED),
     "api_key.rotate": ("post", "/api_keys/{key}/rotate", None, Action.API_KEY_ROTATED),
     "api_key.destroy": ("delete", "/api_keys/{key}", None, Action.API_KEY_REVOKED),

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 
 from communities.forms import once
-from communities.forms.pictures import PictureField
+from communities.forms.pictures import ColourField, PictureField
 from communities.ground import privacy_words
 from communities.ground.text_field import TextField
 from communities.ground.web_addresses import MAX_LENGTH, is_link
@@ -22,6 +22,8 @@ THANKS = [
     ("form_standard", "Sober, as on a form"),
     ("custom", "Your own words"),
 ]
+FONTS = [("", "As the theme"), ("sans", "Sans serif"), ("serif", "Serif"), ("rounded", "Rounded")]
+CORNERS = [("", "As the theme"), ("round", "Round"), ("soft", "Soft"), ("square", "Square")]
 TIERS = [(value, label) for value, label in Community.TierName.choices]
 OF_COMMUNITY = ("name", "icon_url", "topics", "tier")
 MAX_TOPICS, MAX_TOPIC = 20, 50
@@ -69,6 +71,21 @@ class CommunityForm(forms.Form):
         help_text="An https address. Respondents find a link to it before their first answer.",
         widget=forms.TextInput(attrs={"inputmode": "url"}),
     )
+    logo_url = PictureField(
+        required=False,
+        label="Logo",
+        help_text="The https address of a picture for the header of pages, or upload one.",
+        widget=forms.URLInput(attrs={"data-picture": ""}),
+    )
+    accent_color = ColourField(label="Accent colour", help_text="Of buttons and links, such as #4b4fcc.")
+    background_color = ColourField(label="Background colour", help_text="Of pages: light or dark.")
+    background_url = PictureField(
+        required=False,
+        label="Background picture",
+        widget=forms.URLInput(attrs={"data-picture": ""}),
+    )
+    font = forms.ChoiceField(choices=FONTS, required=False, label="Font")
+    corners = forms.ChoiceField(choices=CORNERS, required=False, label="Corners")
     use_xp = forms.BooleanField(
         required=False, label="Members earn XP", help_text="Without it, no survey gives XP to anybody."
     )
@@ -103,13 +120,13 @@ class CommunityForm(forms.Form):
         required=False,
         label="Your own words",
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Shown at the end of new surveys. Surveys that exist keep theirs.",
+        help_text="Shown at the end of every survey that has no thanks of its own.",
     )
     thank_you_custom_label = TextField(
         max_length=80,
         required=False,
         label="Button",
-        help_text="The text of the last button. Empty: there is no button.",
+        help_text="The words on the button at the end, where a survey has an address for it.",
     )
     tier = forms.ChoiceField(
         choices=TIERS, help_text="Sets the rate limit of API keys, and which features are available."

@@ -16,6 +16,7 @@ from django.utils.html import format_html
 
 from communities import second_factors
 from communities.admin.community_forms import CommunityForm, initial_of
+from communities.ground import brands
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
 from communities.ground.tiers import TIERS
@@ -34,6 +35,7 @@ PARTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("Joining", "", ("allow_sign_up",)),
     ("Security", "", ("require_second_factor",)),
     ("Privacy", "", ("default_anonymous_mode", "privacy_url")),
+    ("Brand", "How pages look. A project can have a brand of its own.", brands.FIELDS),
     (
         "XP",
         "Points that members earn by answering.",
@@ -94,6 +96,7 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
             else:
                 messages.success(request, _saved_in_words(request, actor, form))
                 _say_what_moves(request, actor, own, form)
+                _say_what_is_corrected(request, form)
                 # Without a fragment the browser keeps the fragment of the form, from which the message is not
                 # visible.
                 return HttpResponseRedirect(f"{self.address('change', community.pk)}#content-start")
@@ -132,6 +135,14 @@ def _say_what_moves(request: HttpRequest, actor: Actor, own: CommunitySettings, 
     zones = {"before": ZoneInfo(own.time_zone), "after": ZoneInfo(form.cleaned_data["time_zone"])}
     for note in zone_changes.notes(actor, **zones):
         messages.warning(request, note)
+
+
+def _say_what_is_corrected(request: HttpRequest, form: CommunityForm) -> None:
+    """After a change of the colours, show which have too little contrast."""
+    if {"accent_color", "background_color"} & set(form.changed_data):
+        values = form.cleaned_data
+        for note in brands.corrections(values["accent_color"], values["background_color"]):
+            messages.warning(request, note)
 
 
 def _ask_for_own_factor(form: CommunityForm) -> None:

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.gate.fields import (
+    ColourField,
     StrictBooleanField,
     StrictChoiceField,
     StrictIntegerField,
@@ -19,8 +20,9 @@ from communities.gate.fields import (
 from communities.gate.idempotency import once
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
-from communities.ground.web_addresses import MAX_LENGTH, is_link
+from communities.ground.web_addresses import MAX_LENGTH, BadAddress, is_link
 from communities.models import CommunitySettings
+from communities.services.pictures import copies
 from communities.services.tenants import settings
 from communities.services.tenants.places import is_language_tag, time_zones
 
@@ -31,6 +33,12 @@ EXAMPLE = {
     "time_zone": "Europe/Oslo",
     "default_anonymous_mode": "no",
     "privacy_url": "https://example.com/privacy",
+    "logo_url": "https://example.com/logo.png",
+    "accent_color": "4b4fcc",
+    "background_color": None,
+    "background_url": None,
+    "font": "serif",
+    "corners": None,
     "use_xp": True,
     "xp_name": "XP",
     "xp_per_question": 10,
@@ -76,6 +84,23 @@ class LinkField(StrictStringField):
         return text
 
 
+@extend_schema_field({"type": "string", "format": "uri", "maxLength": MAX_LENGTH})
+class PictureAddressField(StrictStringField):
+    """The https address of a picture on a public host, or of an upload."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=MAX_LENGTH, **kwargs)
+
+    def to_internal_value(self, data: object) -> str:
+        address = super().to_internal_value(data)
+        if address:
+            try:
+                copies.check_address(address)
+            except BadAddress as error:
+                raise serializers.ValidationError(error.reason, code=error.code) from None
+        return address
+
+
 class SettingsShape(serializers.Serializer[CommunitySettings]):
     """Null means that no value was chosen."""
 
@@ -101,6 +126,29 @@ class SettingsShape(serializers.Serializer[CommunitySettings]):
         help_text="The https address of the community's privacy text. Pages and the chat link to it beside "
         "the sentence that says who sees the answers.",
     )
+    logo_url = PictureAddressField(
+        allow_null=True,
+        help_text="A picture in the header of pages, beside the name of the project. Projects may have their "
+        "own brand, field by field (`presentation`).",
+    )
+    accent_color = ColourField(
+        allow_null=True,
+        help_text="The colour of buttons and links. Pages make it darker or lighter where it has too little "
+        "contrast. A project that has chosen a theme has the colours of that.",
+    )
+    background_color = ColourField(
+        allow_null=True,
+        help_text="The colour of pages: light or dark. A colour between is made lighter or darker.",
+    )
+    background_url = PictureAddressField(
+        allow_null=True, help_text="A picture behind pages. Texts on it have a ground of their own."
+    )
+    font = StrictChoiceField(
+        choices=CommunitySettings.Font.values,
+        allow_null=True,
+        help_text="Of those that the reader's machine has; nothing is loaded.",
+    )
+    corners = StrictChoiceField(choices=CommunitySettings.Corners.values, allow_null=True)
     use_xp = StrictBooleanField(allow_null=True)
     xp_name = StrictTextField(allow_null=True, max_length=50)
     xp_per_question = StrictIntegerField(allow_null=True, min_value=0, max_value=MAX_INTEGER)

@@ -1,4 +1,4 @@
-"""The form field for the address of a picture."""
+"""The form fields for the address of a picture, and for a colour."""
 
 from __future__ import annotations
 
@@ -24,3 +24,20 @@ class PictureField(forms.URLField):
             except BadAddress as error:
                 raise forms.ValidationError(f"The address {error.reason}", code=error.code) from None
         return address
+
+
+class ColourField(forms.RegexField):
+    """Six hexadecimal digits, which may follow a #. The value is in lower case and without it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            "^#?[0-9A-Fa-f]{6}$",
+            required=False,
+            max_length=7,
+            error_messages={"invalid": "This must be six digits of a colour, such as #4b4fcc."},
+            widget=forms.TextInput(attrs={"data-colour": "", "autocomplete": "off"}),
+            **options,
+        )
+
+    def clean(self, value: Any) -> str:
+        return str(super().clean(value) or "").removeprefix("#").lower()

@@ -32,6 +32,7 @@ from communities.ground.errors import (
 
 MAX_BODY = 1_048_576  # bytes
 MAX_FORM = 262_144  # bytes
+MAX_FILE_BODY = 3_145_728  # bytes: a picture that is uploaded, as base64
 MAX_LINES_BODY = 8_388_608  # bytes: responses that are imported
 _PATHS_OF_LARGE_BODIES = ("/v1/", "/admin/")
 # An upper bound for the values of a body: the number of its commas and opening brackets, also those in texts,
@@ -42,6 +43,7 @@ MAX_DEPTH = 200  # of nested objects and lists: conditions may be nested 50 deep
 MEDIA_TYPE = "application/json"
 LINES_MEDIA_TYPE = "application/x-ndjson"
 TOO_LARGE = "The body is larger than 1 MiB."
+TOO_LARGE_FILE = "The body is larger than 3 MiB."
 TOO_LARGE_LINES = "The body is larger than 8 MiB."
 NOT_JSON = "Content-Type must be application/json in UTF-8."
 NOT_LINES = "Content-Type must be application/json or application/x-ndjson in UTF-8."
@@ -69,22 +71,26 @@ class NotJson(Refusal):
 def limit(path: str, *, size: int) -> int:
     """The largest allowed body in bytes at this address: for the interface and the admin, or a page.
 
-    A view whose body may be lines allows more. That view is looked up only if the body is larger than other
-    bodies may be. `size` is its length, or MAX_LINES_BODY for a body in chunks.
+    A view whose body may be lines or contain a file allows more. That view is looked up only if the body is
+    larger than other bodies may be. `size` is its length, or MAX_LINES_BODY for a body in chunks.
     """
     if not path.startswith(_PATHS_OF_LARGE_BODIES):
         return MAX_FORM
-    return MAX_LINES_BODY if size > MAX_BODY and _may_have_lines(path) else MAX_BODY
+    return _limit_of_view(path) if size > MAX_BODY else MAX_BODY
 
 
-def _may_have_lines(path: str) -> bool:
+def _limit_of_view(path: str) -> int:
     try:
         view = resolve(path).func
     except Resolver404:
-        return False
-    actions = getattr(view, "actions", {})
-    with_lines: frozenset[str] = getattr(getattr(view, "cls", None), "with_lines", frozenset())
-    return not with_lines.isdisjoint(actions.values())
+        return MAX_BODY
+    if getattr(view, "takes_file", False):  # a page's
+        return MAX_FILE_BODY
+    actions: frozenset[str] = frozenset(getattr(view, "actions", {}).values())
+    shape = getattr(view, "cls", None)
+    if actions & getattr(shape, "with_lines", frozenset()):
+        return MAX_LINES_BODY
+    return MAX_FILE_BODY if actions & getattr(shape, "with_files", frozenset()) else MAX_BODY
 
 
 def admit(request: HttpRequest) -> None:
@@ -106,7 +112,7 @@ def admit(request: HttpRequest) -> None:
         length = len(body)
         request._body = body
     if length > most:
-        raise TooLarge(TOO_LARGE_LINES if most == MAX_LINES_BODY else TOO_LARGE)
+        raise TooLarge({MAX_LINES_BODY: TOO_LARGE_LINES, MAX_FILE_BODY: TOO_LARGE_FILE}.get(most, TOO_LARGE))
 
 
 def has_lines(request: HttpRequest) -> bool:

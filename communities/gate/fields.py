@@ -5,6 +5,7 @@ Their error messages are sentences without a subject; `validation` adds the fiel
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -18,6 +19,7 @@ from communities.ground.sent_text import sent_text
 from communities.ground.sent_time import FIRST_YEAR, is_possible
 
 MAX_TIME = 40  # characters
+_COLOUR = re.compile("[0-9A-Fa-f]{6}")
 
 
 class StrictStringField(serializers.CharField):
@@ -50,6 +52,19 @@ class StrictTextField(StrictStringField):
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         return super().run_validation(sent_text(data) if isinstance(data, str) else data)
+
+
+@extend_schema_field({"type": "string", "pattern": "^[0-9A-Fa-f]{6}$"})
+class ColourField(StrictStringField):
+    """A colour as six hexadecimal digits."""
+
+    default_error_messages = {"invalid": "must be six hexadecimal digits, such as 4b4fcc."}
+
+    def to_internal_value(self, data: object) -> str:
+        text = super().to_internal_value(data)
+        if text and not _COLOUR.fullmatch(text):
+            self.fail("invalid")
+        return text
 
 
 class StrictChoiceField(serializers.ChoiceField):

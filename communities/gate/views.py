@@ -59,7 +59,8 @@ class CommunityViewSet(viewsets.ViewSet):
     one service and returns a DRF `Response` with plain data. `noun` names the object of the viewset, as in
     `project.list`, and `least_role` contains the role that each action needs. `of_conversations` lists the
     actions that a key of that scope may use. `with_query` lists the writes that take query parameters.
-    `with_lines` lists the writes whose body may be lines of JSON (`elements`). `with_decimals` lists the
+    `with_lines` lists the writes whose body may be lines of JSON (`elements`). `with_files` lists the
+    writes whose body contains a file. `with_decimals` lists the
     writes that receive numbers with a point as Decimals, with every digit that was sent. `reads_conflict`
     makes the OpenAPI description say that reading may be refused because of the object's state. Actions raise
     refusals.
@@ -70,6 +71,7 @@ class CommunityViewSet(viewsets.ViewSet):
     of_conversations: ClassVar[frozenset[str]] = frozenset()
     with_query: ClassVar[frozenset[str]] = frozenset()
     with_lines: ClassVar[frozenset[str]] = frozenset()
+    with_files: ClassVar[frozenset[str]] = frozenset()
     with_decimals: ClassVar[frozenset[str]] = frozenset()
     reads_conflict: ClassVar[bool] = False
     key: Caller

@@ -65,6 +65,16 @@ class CommunitySettings(models.Model):
         FORM_STANDARD = "form_standard"
         CUSTOM = "custom"
 
+    class Font(models.TextChoices):
+        SANS = "sans"
+        SERIF = "serif"
+        ROUNDED = "rounded"
+
+    class Corners(models.TextChoices):
+        ROUND = "round"
+        SOFT = "soft"
+        SQUARE = "square"
+
     DEFAULT_TIME_ZONE: ClassVar = "UTC"
 
     community = models.OneToOneField(Community, models.CASCADE, primary_key=True, related_name="settings")
@@ -81,6 +91,12 @@ class CommunitySettings(models.Model):
     privacy_url = models.CharField(  # noqa: DJ001
         max_length=2048, null=True, blank=True, help_text="Where respondents read how their data is handled."
     )
+    logo_url = models.CharField(max_length=2048, null=True, blank=True)  # noqa: DJ001
+    accent_color = models.CharField(max_length=6, null=True, blank=True)  # noqa: DJ001
+    background_color = models.CharField(max_length=6, null=True, blank=True)  # noqa: DJ001
+    background_url = models.CharField(max_length=2048, null=True, blank=True)  # noqa: DJ001
+    font = models.CharField(max_length=8, choices=Font, null=True, blank=True)  # noqa: DJ001
+    corners = models.CharField(max_length=8, choices=Corners, null=True, blank=True)  # noqa: DJ001
     use_xp = models.BooleanField(null=True, blank=True, default=True)
     xp_name = models.CharField(max_length=50, null=True, blank=True, default="XP")  # noqa: DJ001
     xp_per_question = models.PositiveIntegerField(null=True, blank=True, default=10)

@@ -22,6 +22,7 @@ class Picture(models.Model):
 
     The row is written with the address; a worker fetches the copy (`services.pictures`). `name` is random and
     part of the address of the copy. Another copy gets another name, so browsers may cache each for ever.
+    An uploaded picture has an address of this site, which ends with its name, and nothing is left to fetch.
     `due_at` is the time of the worker's next attempt: null if nothing is left to do. `leased_until` is the
     end of a worker's lease; if that worker dies, another takes over then.
     """
@@ -41,7 +42,10 @@ class Picture(models.Model):
         max_length=300, blank=True, db_default="", help_text="Why the last attempt failed, in a sentence."
     )
     attempt_count = models.PositiveSmallIntegerField(db_default=0)
-    wanted_at = models.DateTimeField(help_text="When the address was last written.")
+    is_uploaded = models.BooleanField(default=False, db_default=False)
+    wanted_at = models.DateTimeField(
+        help_text="When the address was last written; of an upload, also when it was last found in use."
+    )
     fetched_at = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(null=True, blank=True)
     leased_until = models.DateTimeField(null=True, blank=True)

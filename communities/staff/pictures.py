@@ -1,12 +1,15 @@
-"""The state of a picture: for forms in which staff write its address, which show our copy beside it."""
+"""Pictures in forms of staff: the copy beside its address, and uploads that give it an address."""
 
 from __future__ import annotations
 
 from django.http import Http404, HttpRequest, JsonResponse
-from django.views.decorators.http import require_safe
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
 
+from communities.ground.actors import Role
+from communities.ground.errors import Conflict, InvalidRequest
 from communities.ground.web_addresses import MAX_LENGTH
-from communities.services.pictures import copies
+from communities.services.pictures import copies, uploads
 from communities.staff import acting
 
 
@@ -27,3 +30,19 @@ def state(request: HttpRequest) -> JsonResponse:
             "note": found.note,
         }
     )
+
+
+@require_POST
+def upload(request: HttpRequest) -> JsonResponse:
+    """Store the file that is the body, and return its address; or a note that explains why it is refused."""
+    actor = acting.current_actor(request)
+    if actor is None or not actor.has_role(Role.CREATOR):
+        raise Http404
+    try:
+        row = uploads.upload(actor=actor, file=request.body, at=timezone.now())
+    except (Conflict, InvalidRequest) as refusal:
+        return JsonResponse({"note": refusal.message}, status=409 if isinstance(refusal, Conflict) else 400)
+    return JsonResponse({"address": row.address})
+
+
+upload.takes_file = True  # type: ignore[attr-defined]  # `gate.bodies` admits larger bodies

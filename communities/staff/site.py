@@ -102,7 +102,7 @@ class Site(AdminSite):
                     response.render()  # here, because the zone ends with the view
             return response
 
-        for name in ("csrf_exempt", "model_admin", "admin_site"):
+        for name in ("csrf_exempt", "model_admin", "admin_site", "takes_file"):
             if hasattr(view, name):
                 setattr(zoned, name, getattr(view, name))
         guarded: View = super().admin_view(zoned, cacheable)
@@ -120,8 +120,9 @@ class Site(AdminSite):
             name="switch_community",
         )
         picture = path("picture/", self.admin_view(pictures.state), name="picture")
+        upload = path("picture/upload/", self.admin_view(pictures.upload), name="picture_upload")
         pages = [path(f"{each.name}/", self.admin_view(each.view), name=each.name) for each in site_pages]
-        return [switch, picture, *pages, *super().get_urls()]
+        return [switch, picture, upload, *pages, *super().get_urls()]
 
     @property
     def urls(self) -> Any:

@@ -23,9 +23,10 @@ from communities.staff.texts import moment
 from surveys import response_sources
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.admin.respondents import STATUSES, names_of, noun_of, title_of
+from surveys.admin.respondents import STATUSES, SUSPECTED, names_of, noun_of, title_of
 from surveys.drawing.figures.texts import SENTIMENTS
 from surveys.engine.flow.wording import heading
+from surveys.engine.language.values import day_in_words
 from surveys.services.ai_work import codebook
 from surveys.services.ground import access
 from surveys.services.responses import reading
@@ -104,7 +105,7 @@ def _listing(
 
     def text(row: Any) -> SafeString | str:
         if len(row.text) <= LONGEST:
-            return str(row.text)
+            return day_in_words(row.text) if block.format == "date" else str(row.text)
         return format_html('{}… <a href="{}">Read the rest</a>', row.text[:LONGEST], address(row))
 
     def load(rows: Sequence[Any]) -> None:
@@ -124,6 +125,8 @@ def _listing(
             Filter("theme", "Theme", [*((f"{pk}", title) for title, pk in titles.items()), UNFIT], by_theme),
             Filter("sentiment", "Sentiment", list(SENTIMENTS.items()), by_sentiment),
         ]
+    if project.was_open_to_web:
+        filters.append(Filter("suspected", "Robots", SUSPECTED, _as_selected))
     if not project.is_poll:
         filters.insert(0, Filter("status", "Status", STATUSES, _as_selected))
     return Listing(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.forms.boundfield import BoundField
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
@@ -23,11 +24,14 @@ from surveys.admin.cards import PRIVACY, Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.opening import SCHEDULE_PATHS, ScheduleForm, times_that_are_over
 from surveys.admin.project_forms import IdsField, ProjectForm, Section, premium
-from surveys.admin.rows import Column, RowsField
-from surveys.api.project_shapes import MAX_CONSENT, MAX_ENDS, MAX_LABEL, MAX_QUOTAS
+from surveys.admin.respondents import noun_of
+from surveys.admin.responses import proofs_of
+from surveys.admin.rows import Column, RowsField, RowsWidget
+from surveys.api.project_shapes import MAX_BEGUN, MAX_CONSENT, MAX_ENDS, MAX_LABEL, MAX_QUOTAS
 from surveys.models import Project
 from surveys.models.project import MAX_DAYS_KEPT
 from surveys.services.conversations import places
+from surveys.services.ground import script_settings
 from surveys.services.ground.field_groups import PREMIUM_INVITATION
 from surveys.services.scripts import editing as scripts
 
@@ -70,10 +74,13 @@ class DeliveryForm(ScheduleForm):
         "lock_graded_answers": "settings.lock_graded_answers",
         "max_completes": "settings.max_completes",
         "quotas": "settings.quotas",
+        "max_begun_per_minute": "settings.max_begun_per_minute",
         "consent": "settings.consent",
         "keep_responses_days": "settings.keep_responses_days",
         "advance_on_choice": "settings.advance_on_choice",
         "review": "settings.review",
+        "indexed": "settings.indexed",
+        "mail_copy": "settings.mail_copy",
         "end_url": "settings.end.url",
         "end_label": "settings.end.label",
         "end_redirect": "settings.end.redirect",
@@ -125,14 +132,21 @@ class DeliveryForm(ScheduleForm):
             "response. Deleting a response frees its place.",
             "limit",
             ("max_completes", "quotas"),
-            more="admin/surveys/project/places.html",
         ),
-        Section("On the page", "", "web", ("advance_on_choice", "review")),
+        Section(
+            "Robots and crowds",
+            "Nobody is refused. A browser that may be a program’s does a second of computing first; without "
+            "JavaScript, a small question is asked.",
+            "web",
+            ("max_begun_per_minute",),
+            more="admin/surveys/project/proofs.html",
+        ),
+        Section("On the page", "", "web", ("advance_on_choice", "review", "indexed")),
         Section(
             "At the end",
             "Where people go once they have answered.",
             "link",
-            ("end_url", "end_label", "end_redirect", "ends"),
+            ("end_url", "end_label", "end_redirect", "ends", "mail_copy"),
         ),
         Section(
             "Values from the address",
@@ -209,12 +223,19 @@ class DeliveryForm(ScheduleForm):
         label="Quotas",
         most=MAX_QUOTAS,
         columns=(
-            Column("where", "Responses with", placeholder='colour = "red"'),
+            Column("where", "Responses with", "where", placeholder='colour = "red"'),
             Column("limit", "At most", "number"),
             Column("message", "Message when it is full"),
         ),
-        help_text="Limits for some of the responses. The first field is a condition as in the script, such "
-        'as colour = "red", field.city = "Oslo" or score >= 10. Empty rows are left out.',
+        help_text="Limits for some of the responses, by conditions as in the script. Empty rows are left "
+        "out.",
+    )
+    max_begun_per_minute = forms.IntegerField(
+        label="Responses begun in a minute",
+        min_value=1,
+        max_value=MAX_BEGUN,
+        required=False,
+        help_text="If more begin on the open page, each browser is asked for the computing first.",
     )
     advance_on_choice = forms.BooleanField(
         label="A click on one choice goes on",
@@ -226,6 +247,17 @@ class DeliveryForm(ScheduleForm):
         label="All answers are shown before the end",
         required=False,
         help_text="There people can change each answer before they send all of them.",
+    )
+    indexed = forms.BooleanField(
+        label="Search engines may list it",
+        required=False,
+        help_text="Only while anyone with the link may answer. Strangers find a survey that is listed.",
+    )
+    mail_copy = forms.BooleanField(
+        label="People can have their answers mailed",
+        required=False,
+        help_text="Answers go to the confirmed address of an account. Any other address gets a link to them, "
+        "and counts among the mails that a community can send in a day.",
     )
     end_url = forms.CharField(
         label="Address",
@@ -250,7 +282,7 @@ class DeliveryForm(ScheduleForm):
         label="Other ends",
         most=MAX_ENDS,
         columns=(
-            Column("where", "Responses with", placeholder="score >= 10"),
+            Column("where", "Responses with", "where", placeholder="score >= 10"),
             Column("message", "Thanks"),
             Column("url", "Address", "url", placeholder="https://"),
             Column("label", "Words on the button"),
@@ -317,6 +349,8 @@ class DeliveryForm(ScheduleForm):
     def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
         super().__init__(data, page=page)
         self.knows_server = False
+        limit = settings.CONVERSATIONS_PER_PROJECT_AND_MINUTE
+        self.fields["max_begun_per_minute"].help_text += f" Empty: {limit:,}."
         if not page.actor.is_admin:
             del self.fields["ping_role_ids"]
         if not page.project.is_poll:
@@ -325,6 +359,8 @@ class DeliveryForm(ScheduleForm):
             del self.fields["lock_graded_answers"]
         if page.project.is_poll:
             del self.fields["advance_on_choice"], self.fields["review"]
+        if page.project.is_anonymous:
+            del self.fields["mail_copy"]
         self._offer_sources()
         self._offer_server()
         for name in PREMIUM_INVITATION:
@@ -412,17 +448,34 @@ class DeliveryForm(ScheduleForm):
         changes: dict[str, Any] = self.changes(fields).get("delivery", {})
         return changes
 
-    @property
-    def places(self) -> Sequence[places.Figure]:
-        """How far each limit of completed responses is used."""
-        return places.figures(self.project)
+    def tell_places(self) -> None:
+        """Say how far each limit of completed responses is used, and what looks like a mistake in a row."""
+        notes: dict[str, list[str]] = {}
+        for each in places.figures(self.project):
+            full = " They are full." if each.is_full else ""
+            text = f"{each.filled:,} of {each.limit:,} are taken.{full}"
+            if each.where:
+                notes.setdefault(each.where, []).append(text)
+            else:
+                field = self.fields["max_completes"]
+                field.help_text = f"{field.help_text} {text}"
+        if self.project.quotas or self.project.ends:
+            script = scripts.load(project_id=self.project.pk, revision=self.project.revision)
+            for doubt in script_settings.doubts(self.project, script):
+                name, _, place = doubt.field.removeprefix("settings.").partition("[")
+                row = getattr(self.project, name)[int(place.partition("]")[0])]
+                notes.setdefault(row["where"], []).append(f"Warning: {self._in_words(doubt.message)}")
+        for name in _ROWS:
+            widget = self.fields[name].widget
+            assert isinstance(widget, RowsWidget)
+            widget.notes = notes
 
     def changes(self, among: Collection[str] | None = None) -> dict[str, Any]:
         """The changes; without an address there is no button at the end."""
         changes = super().changes(among)
-        settings = changes.get("settings", {})
-        if "end" in settings and not self.cleaned_data.get("end_url"):
-            settings["end"] = None
+        sent = changes.get("settings", {})
+        if "end" in sent and not self.cleaned_data.get("end_url"):
+            sent["end"] = None
         return changes
 
     def sent(self, name: str, value: Any) -> Any:
@@ -454,7 +507,7 @@ def _when_times_apply(page: ProjectPage) -> str:
 @project_tab("delivery")
 def delivery(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     """The tab: draw it, or save the changes."""
-    return project_forms.show(request, page, DeliveryForm, context=lambda form: _post(page, form))
+    return project_forms.show(request, page, DeliveryForm, context=lambda form: _context(page, form))
 
 
 @project_tab("delivery")
@@ -473,3 +526,17 @@ def _post(page: ProjectPage, form: ProjectForm) -> Mapping[str, object]:
     typed = form.delivery_as_typed()
     post = post_preview.draw(page.project, typed, tier=page.actor.tier, at=page.at)
     return {"post": post, "post_address": page.address("delivery_preview")}
+
+
+def _context(page: ProjectPage, form: ProjectForm) -> Mapping[str, object]:
+    project = page.project
+    assert isinstance(form, DeliveryForm)
+    form.tell_places()
+    return {
+        **_post(page, form),
+        "proofs": proofs_of(project),
+        "has_contents": True,
+        "script_address": page.address("script") if page.may_edit else "",
+        "suspected_address": f"{page.address('responses')}?suspected=true",
+        "noun": noun_of(project),
+    }

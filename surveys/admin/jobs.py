@@ -1,12 +1,17 @@
-"""AI jobs: analyses with their state, cost and error. Each links to the project's results."""
+"""AI jobs: analyses with their state, cost and error, each with a link to its results, and what became of
+further questions.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -15,7 +20,7 @@ from communities.staff.base import CommunityModelAdmin, Nav
 from communities.staff.listing import Column, Empty, Filter, Listing, Order
 from communities.staff.texts import moment
 from surveys.admin.frame import address_of
-from surveys.ai import provider_is_free
+from surveys.ai import provider_is_free, spending
 from surveys.models import Analysis, Job
 
 STATES = {
@@ -26,11 +31,28 @@ STATES = {
 }
 
 
+# Why a further question was not asked, with the credits returned.
+NOT_ASKED = {
+    "failed": "because the AI model failed",
+    "late": "because it came after the respondent had gone on",
+    "credits": "because too few credits were left",
+    "limit": "because the community or the project had too many",
+    "none": "because the answer was clear enough",
+}
+
+
 @admin.register(Analysis)
 class AnalysisAdmin(CommunityModelAdmin[Analysis]):
     nav = Nav("AI jobs", "job", 60)
     community_path = "project__community_id"
     least_role = Role.CREATOR
+    list_template = "admin/surveys/ai_jobs.html"
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        told = follow_ups_told(spending.follow_ups_of(self.actor(request).community_id, at=timezone.now()))
+        return super().changelist_view(request, {**(extra_context or {}), "follow_ups": told})
 
     def rows(self, actor: Actor) -> QuerySet[Analysis]:
         present = super().rows(actor).filter(project__deleted_at__isnull=True)
@@ -67,6 +89,18 @@ class AnalysisAdmin(CommunityModelAdmin[Analysis]):
 
     def detail_view(self, request: HttpRequest, actor: Actor, row: Analysis) -> HttpResponse:
         return HttpResponseRedirect(address_of(row.project_id, "results"))
+
+
+def follow_ups_told(counts: Mapping[str, int]) -> str:
+    """Sentences on the further questions of the last days: how many were asked, and why others were not.
+
+    Empty without any.
+    """
+    if not counts:
+        return ""
+    reasons = [f"{count:,} {NOT_ASKED[reason]}" for reason in NOT_ASKED if (count := counts.get(reason))]
+    asked = f"Further questions in the last {spending.DAYS_TOLD} days: {counts.get('asked', 0):,} asked."
+    return f"{asked} Not asked: {', '.join(reasons)}." if reasons else asked
 
 
 def _state(row: Analysis) -> SafeString:

@@ -33,6 +33,7 @@ from surveys.services.ground import field_groups
 from surveys.services.projects import opening, server_rules
 from surveys.services.representations.script import warnings_about
 from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import pictures
 
 OPENINGS = {
     "manual": Card("Now", "People can answer at once.", "open-now"),
@@ -259,10 +260,17 @@ def hindrances_of(page: ProjectPage) -> list[Hindrance]:
         text = "You have changes in the script editor that are not saved. They will not be part of it."
         hindrances.append(Hindrance(text, script, "Script", is_warning=True))
     stored = scripts.catalogue(project_id=project.pk, revision=project.revision).script
-    warned = [*warnings_about(project, stored), *hints(stored)]
+    warned = [
+        *warnings_about(project, stored),
+        *hints(stored),
+        *pictures.warnings(stored, community_id=project.community_id),
+    ]
     if warned:
         others = f" The script has {plural(len(warned) - 1, 'other warning')}." if len(warned) > 1 else ""
-        hindrances.append(Hindrance(f"{warned[0]['message']}{others}", script, "Script", is_warning=True))
+        text, tab = f"{warned[0]['message']}{others}", "Script"
+        if str(warned[0]["field"]).startswith("settings."):
+            tab = "Delivery"
+        hindrances.append(Hindrance(text, page.address(tab.lower()), tab, is_warning=True))
     return hindrances
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -30,8 +31,10 @@ from communities.staff.texts import moment, number
 from surveys import response_sources
 from surveys.admin import exporting, results
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.admin.respondents import STATUSES, names_of, noun_of, title_of
+from surveys.admin.respondents import STATUSES, SUSPECTED, names_of, noun_of, title_of
 from surveys.models import Conversation, Project
+from surveys.services.conversations import admission
+from surveys.services.conversations.admission import ProofFigures
 from surveys.services.ground import access
 from surveys.services.responses import deletion, reading
 from surveys.services.responses import listing as response_list
@@ -61,6 +64,8 @@ def responses(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         "page": listing.draw(request, spec, response_list.rows(project=page.project)),
         "noun": noun_of(page.project),
         "leaving": _leaving(page),
+        "proofs": proofs_of(page.project),
+        "suspected_address": f"{page.address()}?suspected=true",
         "exports": exporting.offered(page, query="", count=count) if count else None,
     }
     return page.render(request, LIST, context)
@@ -98,6 +103,7 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
         "delete_address": _address(page, "response_delete", response_id) if page.may_edit else "",
         "leaving": leaving.get(response_id),
         "restore_address": _address(page, "response_restore", response_id),
+        "agreed_at": datetime.fromisoformat(details.consent["at"]) if details.consent else None,
         "status": _status(details.conversation),
         "source": response_sources.LABELS.get(details.conversation.provider or "", "–"),
         "start": start,
@@ -156,6 +162,11 @@ def restore(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> 
     return HttpResponseRedirect(page.address(), status=303)
 
 
+def proofs_of(project: Project) -> ProofFigures | None:
+    """How often browsers were asked for a proof; None for projects that were never open to everybody."""
+    return admission.proof_figures(project_id=project.pk) if project.was_open_to_web else None
+
+
 # --- The list ---------------------------------------------------------------------------------------
 
 
@@ -190,6 +201,8 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
             scores.update(response_list.scores(ids=ids, project=project))
 
     filters = [Filter("provider", "Source", list(response_sources.LABELS.items()), _by_provider)]
+    if project.was_open_to_web:
+        filters.append(Filter("suspected", "Robots", SUSPECTED, _by_suspicion))
     columns = [
         Column(noun.capitalize(), lambda row: title_of(project, row, names), is_title=True),
         Column("Vote" if project.is_poll else "First answers", lambda row: _in_short(first.get(row.pk, ()))),
@@ -264,13 +277,18 @@ def _by_status(rows: QuerySet[Any], status: str) -> QuerySet[Any]:
     return rows.filter(completed_at__isnull=status == "partial")
 
 
+def _by_suspicion(rows: QuerySet[Any], value: str) -> QuerySet[Any]:
+    return rows.filter(is_suspected=value == "true")
+
+
 def _by_provider(rows: QuerySet[Any], provider: str) -> QuerySet[Any]:
     return rows.filter(provider=provider)
 
 
 def _status(row: Conversation) -> SafeString:
     sign, word = ("done", "Complete") if row.completed_at else ("pending", "So far")
-    return format_html('<span class="state {}">{}</span>', sign, word)
+    mark = format_html(' <span class="badge">{}</span>', "Suspected") if row.is_suspected else ""
+    return format_html('<span class="state {}">{}</span>{}', sign, word, mark)
 
 
 def _leaving(page: ProjectPage) -> Sequence[Mapping[str, object]]:

@@ -26,6 +26,7 @@ from communities.gate.downloads import download
 from communities.gate.envelope import STATUS
 from communities.ground.errors import Forbidden, InvalidRequest, NotFound, Refusal, Unavailable
 from communities.ground.slots import of_community
+from communities.services.tenants import settings as community_settings
 from communities.staff.texts import moment
 from surveys.admin import asked, exporting
 from surveys.admin.frame import ProjectPage, project_tab
@@ -162,17 +163,18 @@ def draw(
     form = results_form(request, page, overrides)
     totals, job = _count(page, form)
     status = overview.analysis_status(project, covers=form.covers)
-    texts = {
-        block["block_id"]: block.get("open_text") for block in (status.done.blocks if status.done else ())
-    }
+    texts = overview.texts_of(totals, status.done, is_narrowed=form.is_narrowed)
     is_filtered = bool(form.query)
+    solutions = access.may_read_solutions(actor=page.actor)
+    right = figures.right_sets(project=project, selection=form.selection) if solutions else {}
     cards = overview.cards_of(
         project,
         totals,
         texts,
         divided_by=form.divided_by,
         is_filtered=is_filtered,
-        marks_solutions=access.may_read_solutions(actor=page.actor),
+        marks_solutions=solutions,
+        right_sets=right if job is None else {},
     )
     context = {
         **_frame_of(request, page),
@@ -282,7 +284,15 @@ def results_form(
     data = request.GET.copy()
     data.update(overrides or {})
     zone, fields = page.zone_of_days(request), sent_fields.offered(project=project)
-    return ResultsForm(data, catalogue, zone=zone, zone_reason=page.zone_reason, fields=fields)
+    return ResultsForm(
+        data,
+        catalogue,
+        zone=zone,
+        zone_reason=page.zone_reason,
+        fields=fields,
+        language=community_settings.language(community_id=project.community_id) if "where" in data else "",
+        solutions=access.may_read_solutions(actor=page.actor),
+    )
 
 
 def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
@@ -313,7 +323,7 @@ def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount 
             if not form.add_refusal(refusal):  # each time, fewer filters remain that can be refused
                 raise
     if isinstance(counted, ResultsCount):
-        return figures.count(project=page.project, derives=False), counted
+        return figures.count(project=page.project, derives=False, counts_themes=True), counted
     assert isinstance(counted, Figures)
     return counted, None
 
@@ -381,8 +391,10 @@ def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[i
     )
     names = names_of(project, [row for rows in newest.values() for row in rows])
 
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+
     def excerpt(row: Any) -> Excerpt:
-        text = Truncator(row.text).chars(LONGEST_EXCERPT)
+        text = Truncator(catalogue.as_read(row.block_id, row.text)).chars(LONGEST_EXCERPT)
         address = reverse("admin:surveys_project_response", args=[project.pk, row.pk])
         asked = written.asked_of(row, longest=LONGEST_EXCERPT)
         return Excerpt(text, title_of(project, row, names), row.updated_at, address, asked)

@@ -24,5 +24,8 @@ SETTINGS_ROUTES: list[tuple[str, Callable[..., HttpResponseBase], str]] = [
     ("share/links/<uuid:link_id>/revoke/", links.revoke, "share_link_revoke"),
     ("share/values/", address_values.values, "share_values"),
     ("share/post-again/", share.post_again, "share_post_again"),
+    ("share/short-address/", share.short_address, "share_short_address"),
+    ("share/qr.svg", share.qr_svg, "share_qr_svg"),
+    ("share/qr.png", share.qr_png, "share_qr_png"),
     ("share/new-address/", share.new_address, "share_new_address"),
 ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import Any, ClassVar
 
+import segno
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -20,7 +22,12 @@ from surveys.admin.project_forms import ProjectForm, Section
 from surveys.models import Project
 from surveys.services import public_messages
 from surveys.services.projects import sharing
-from surveys.services.representations.project import results_url, web_url
+from surveys.services.representations.project import results_url, short_url, web_url
+
+EMBED_EVENTS = """\
+<script>
+  document.addEventListener("colloquy:completed", () => alert("Thank you!"));
+</script>"""
 
 
 class ShareForm(ProjectForm):
@@ -77,11 +84,16 @@ def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
         "admin/surveys/project/share.html",
         context=lambda form: {
             "web_url": web_url(project),
+            "short_url": short_url(project),
+            "short_address": page.address("share_short_address"),
+            "qr_svg": page.address("share_qr_svg"),
+            "qr_png": page.address("share_qr_png"),
             "embed": _embed(project),
+            "embed_events": EMBED_EVENTS,
             "web_origin": settings.BASE_URL,
             "results_url": results_url(project) if project.share_results else "",
             "new_address": page.address("share_new_address"),
-            "is_public": project.participation == Project.Participation.OPEN_WEB,
+            "is_public": project.is_public,
             "is_in_chat": project.response_channel == Project.ResponseChannel.CHAT,
             "post": posted_to(project),
             "post_address": public_messages.address_of(project),
@@ -109,6 +121,38 @@ def post_again(request: HttpRequest, page: ProjectPage) -> HttpResponse:
         except Conflict as refusal:
             messages.error(request, refusal.message)
     return HttpResponseRedirect(page.address("share"))
+
+
+@project_tab("share")
+def short_address(request: HttpRequest, page: ProjectPage) -> HttpResponse:
+    """Make a short address of the page."""
+    if not page.may_edit:
+        raise PermissionDenied
+    if request.method == "POST":
+        try:
+            sharing.shorten_address(actor=page.actor, project_id=page.project.pk, at=page.at)
+            messages.success(request, "The page has a short address.")
+        except Conflict as refusal:
+            messages.error(request, refusal.message)
+    return HttpResponseRedirect(page.address("share"))
+
+
+@project_tab("share")
+def qr_svg(request: HttpRequest, page: ProjectPage) -> HttpResponse:
+    """The page's address as a QR code that can be drawn in any size."""
+    return _qr_code(page.project, "image/svg+xml", kind="svg", scale=8, light="#fff")
+
+
+@project_tab("share")
+def qr_png(request: HttpRequest, page: ProjectPage) -> HttpResponse:
+    """The page's address as a QR code of about 900 pixels."""
+    return _qr_code(page.project, "image/png", kind="png", scale=24)
+
+
+def _qr_code(project: Project, content_type: str, **options: Any) -> HttpResponse:
+    image = BytesIO()
+    segno.make_qr(web_url(project), error="m").save(image, border=4, **options)
+    return HttpResponse(image.getvalue(), content_type=content_type)
 
 
 def posted_to(project: Project) -> str:

@@ -41,6 +41,9 @@ class ProviderError(Exception):
         self.retry_after = retry_after
 
 
+NO_BULK = "The AI provider has no interface for bulks."
+
+
 class UnwrittenLanguage(ProviderError):
     """The provider writes no scripts in the language of the intent. Another try has the same end."""
 
@@ -200,6 +203,14 @@ class TextReading:
 
 
 @dataclass(frozen=True, slots=True)
+class BulkState:
+    """How far a provider is with a bulk. `share` of its batches, from 0 to 1, is done."""
+
+    is_ended: bool
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class CountedTheme:
     """A theme with our counts. `percentage` is its share of the answers that were read, from 0 to 100."""
 
@@ -315,6 +326,27 @@ class Provider(Protocol):
 
     def assign_themes(self, batch: TextBatch) -> Sequence[TextReading | None]:
         """Assign each answer to themes: one reading for each, in order, None for one that cannot be read."""
+        ...
+
+    def begin_bulk(self, batches: Sequence[TextBatch]) -> str | None:
+        """Have batches read within a day, at a lower price. Returns the id of the bulk.
+
+        None if the provider has no such interface.
+        """
+        ...
+
+    def look_at_bulk(self, bulk_id: str) -> BulkState:
+        """Look how far a bulk is."""
+        ...
+
+    def end_bulk(
+        self, bulk_id: str, batches: Sequence[TextBatch]
+    ) -> Sequence[Sequence[TextReading | None] | None]:
+        """The readings of the batches of a bulk that has ended, in order; None for a batch that failed."""
+        ...
+
+    def cancel_bulk(self, bulk_id: str) -> None:
+        """Stop a bulk whose readings nobody needs."""
         ...
 
     def summarize_texts(self, figures: TextFigures) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
@@ -25,6 +26,8 @@ from communities.ground import redis_connection
 # Hashes in Redis; their fields are the labels of a metric, joined by `|`.
 CALLS, TOKENS, COSTS = "colloquy:ai:calls", "colloquy:ai:tokens", "colloquy:ai:costs"
 FOLLOW_UPS = "colloquy:ai:follow_ups"
+FOLLOW_UPS_OF_DAY = "colloquy:ai:follow_ups:{community}:{day}"  # of one community, by outcome
+DAYS_TOLD = 7
 log = structlog.get_logger("colloquy.ai")
 
 
@@ -92,13 +95,35 @@ def record(
             log.warning("ai.not_counted", cause=type(error).__name__)
 
 
-def count_follow_up(outcome: str) -> None:
-    """Count a further question that was asked, or was not, in the metrics."""
-    if settings.METRICS:
-        try:
-            redis_connection.client().hincrby(FOLLOW_UPS, outcome, 1)
-        except RedisError as error:
-            log.warning("ai.not_counted", cause=type(error).__name__)
+def count_follow_up(outcome: str, *, community_id: int, at: datetime) -> None:
+    """Count a further question that was asked, or was not, for its community and in the metrics."""
+    of_day = FOLLOW_UPS_OF_DAY.format(community=community_id, day=at.date())
+    try:
+        with redis_connection.client().pipeline(transaction=False) as pipeline:
+            pipeline.hincrby(of_day, outcome, 1)
+            pipeline.expire(of_day, timedelta(days=DAYS_TOLD + 1))
+            if settings.METRICS:
+                pipeline.hincrby(FOLLOW_UPS, outcome, 1)
+            pipeline.execute()
+    except RedisError as error:
+        log.warning("ai.not_counted", cause=type(error).__name__)
+
+
+def follow_ups_of(community_id: int, *, at: datetime) -> Mapping[str, int]:
+    """The further questions of a community in the last DAYS_TOLD days, by outcome; empty without Redis."""
+    counts: dict[str, int] = {}
+    try:
+        with redis_connection.client().pipeline(transaction=False) as pipeline:
+            for n in range(DAYS_TOLD):
+                day = at.date() - timedelta(days=n)
+                pipeline.hgetall(FOLLOW_UPS_OF_DAY.format(community=community_id, day=day))
+            days = pipeline.execute()
+    except RedisError as error:
+        log.warning("ai.not_counted", cause=type(error).__name__)
+        return {}
+    for outcome, count in (each for day in days for each in day.items()):
+        counts[outcome.decode()] = counts.get(outcome.decode(), 0) + int(count)
+    return counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,16 +32,33 @@ BLOCKS: list[dict[str, Any]] = [
         "drop_off": {"left": 0, "percentage": 0.0},
         "response_count": 17,
         **_NONE,
-        "open_text": None,
+        "open_text": {
+            "summary": None,
+            "themes": [
+                {
+                    "title": "English Opening",
+                    "description": "Openings with c4.",
+                    "count": 9,
+                    "percentage": 56.25,
+                    "sentiment": "neutral",
+                    "quotes": [],
+                }
+            ],
+            "sentiment": {"positive": 4, "neutral": 11, "negative": 1},
+            "answer_count": 17,
+            "analysed_count": 16,
+        },
     },
 ]
 RESULTS: dict[str, Any] = {
     "project_id": "7",
     "filters": {
+        "where": None,
         "status": "all",
         "submitted_after": None,
         "submitted_before": None,
         "provider": None,
+        "suspected": None,
         "fields": {"campaign": "mail"},
     },
     "conversation_count": 38,

@@ -88,16 +88,10 @@ class CountedOut(serializers.Serializer[Any]):
     nps = AnalysisNpsOut(allow_null=True, help_text="For `nps`; otherwise null.")
 
 
-class BlockSegmentOut(EntryOut, CountedOut):
-    """The figures for one segment: respondents who gave the same answer to the `segment_by` block.
+class SegmentThemeOut(serializers.Serializer[Any]):
+    """How many answers mention a theme."""
 
-    Its distribution has the same entries as that of all answers, so segments can be compared.
-    """
-
-
-class OpenTextThemeOut(serializers.Serializer[Any]):
     title = serializers.CharField()
-    description = serializers.CharField()
     count = serializers.IntegerField()
     percentage = serializers.FloatField(help_text="Of `analysed_count`.")
     sentiment = serializers.ChoiceField(
@@ -105,6 +99,10 @@ class OpenTextThemeOut(serializers.Serializer[Any]):
         allow_null=True,
         help_text="The most frequent one; null if that of no answer could be judged.",
     )
+
+
+class OpenTextThemeOut(SegmentThemeOut):
+    description = serializers.CharField()
     quotes = serializers.ListField(child=serializers.CharField(), help_text="Verbatim parts of answers.")
 
 
@@ -114,18 +112,35 @@ class OpenTextSentimentOut(serializers.Serializer[Any]):
     negative = serializers.IntegerField()
 
 
-class OpenTextOut(serializers.Serializer[Any]):
-    summary = serializers.CharField(allow_null=True)
-    themes = OpenTextThemeOut(many=True)
+class SegmentTextOut(serializers.Serializer[Any]):
+    """The themes of the whole question, in their order, with the counts of one segment."""
+
+    themes = SegmentThemeOut(many=True)
     sentiment = OpenTextSentimentOut(
         allow_null=True,
         help_text=(
-            "Counts of the answers whose sentiment could be judged; null if none could. Without an AI model "
-            "these are the answers in English. They may be fewer than `analysed_count`."
+            "Counts of the answers whose sentiment could be judged; null if none could. They may be fewer "
+            "than `analysed_count`."
         ),
     )
-    answer_count = serializers.IntegerField()
     analysed_count = serializers.IntegerField(help_text="Answers that were read.")
+
+
+class OpenTextOut(SegmentTextOut):
+    summary = serializers.CharField(allow_null=True)
+    themes = OpenTextThemeOut(many=True)
+    answer_count = serializers.IntegerField()
+
+
+class BlockSegmentOut(EntryOut, CountedOut):
+    """The figures for one segment: respondents who gave the same answer to the `segment_by` block.
+
+    Its distribution has the same entries as that of all answers, so segments can be compared.
+    """
+
+    open_text = SegmentTextOut(
+        allow_null=True, help_text="For `open_text`, if an analysis has read answers; otherwise null."
+    )
 
 
 class AnalysisBlockOut(CountedOut):

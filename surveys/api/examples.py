@@ -6,6 +6,7 @@ from typing import Any
 
 from surveys.engine.intake.serialization import script_as_json
 from surveys.engine.script import Block, Option, Script
+from surveys.services.ground import field_groups
 
 SCRIPT_SENT: dict[str, Any] = {
     "blocks": [
@@ -83,6 +84,7 @@ PROJECT: dict[str, Any] = {
         "completion_count": 0,
         "response_count": 0,
         "web_url": "https://colloquy.example/s/k3Jq0bXv9TzL",
+        "short_url": None,
         "scheduled_open_at": None,
         "results_url": None,
     },
@@ -100,11 +102,14 @@ PROJECT: dict[str, Any] = {
         "quotas": [
             {"where": 'first_move = "e4"', "limit": 200, "message": "We have enough players of 1. e4."}
         ],
+        "max_begun_per_minute": None,
         "advance_on_choice": True,
         "review": False,
         "end": {"url": "https://example.com/?from=[response_id]", "label": "To the club", "redirect": False},
         "ends": [],
         "keep_responses_days": 365,
+        "mail_copy": False,
+        "indexed": False,
     },
     "delivery": None,
     "rewards": None,
@@ -162,5 +167,5 @@ OPEN_PROJECT = PROJECT | {
 UPDATE_SENT: dict[str, Any] = {"name": "First moves", "presentation": {"theme_id": 3}}
 UPDATED_PROJECT = PROJECT | {
     "name": "First moves",
-    "presentation": {"theme_id": 3, "interviewer_id": None, "branding": None, "chart_emoji": None},
+    "presentation": field_groups.empty("presentation") | {"theme_id": 3},
 }

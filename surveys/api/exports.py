@@ -39,13 +39,15 @@ _DESCRIPTION = (
     "`started_at`, `submitted_at`, `user_id`, `platform_id` and `provider`; then comes a column for each "
     "question in script order, headed by its prompt, and one for each option of a multi punch or ranking, "
     "headed `prompt: option label`; then removed questions that have answers; then "
-    "`score.<bucket key>`, `variable.<block name>` and `field.<metadata name>`. Equal headers get the "
+    "`score.<bucket key>`, `variable.<block name>` and `field.<metadata name>`, "
+    "and `suspected` (1 or 0) if any response is. Equal headers get the "
     "block's name in parentheses; if that is not enough, also the option's value, or the id. In headers, "
     "a prompt, label, name or value of more than 300 bytes is cut and ends with `…`. In a table of more than "
     "1,666 columns of questions less is left of each, so that the headers of the largest script have less "
     "than 3 MB. A cell holds "
     "the chosen option's label, the number, or the text; for multi punch `1` if the option was chosen, `0` "
-    "if not, for a ranking the rank. Cells without an answer are empty, unless `missing=marked`. In `csv`, "
+    "if not, also where the option was added after the answer, for a ranking the rank. Cells without an "
+    "answer are empty, unless `missing=marked`. In `csv`, "
     "a text or header that a spreadsheet could read as a formula starts with an apostrophe; nothing else "
     "in it is changed. In `xlsx` all texts are exactly as they were given. Times are UTC: texts such as "
     "`2026-11-22T12:39:44Z` "
@@ -185,8 +187,8 @@ class ExportViewSet(CommunityViewSet):
         query = self.query(ExportIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
-        fields = field_filters.of_query(query)
-        field_filters.require_known(fields, project=project)
+        chosen = field_filters.of_query(query, project=project)
+        field_filters.require_known(chosen["fields"], project=project)
         made = exports.export(
             project=project,
             format=query["format"],
@@ -195,7 +197,8 @@ class ExportViewSet(CommunityViewSet):
                 submitted_after=query.get("submitted_after"),
                 submitted_before=query.get("submitted_before"),
                 provider=query.get("provider"),
-                fields=fields,
+                suspected=query.get("suspected"),
+                **chosen,
             ),
             with_bom=query["bom"] == "1",
             codes=query["values"] == "codes",

@@ -1,4 +1,6 @@
-"""Filters by fields of metadata: `field.campaign=mail` in the query of listings, exports and results."""
+"""Filters by fields of metadata, and by an expression, in the query of listings, exports and results:
+`field.campaign=mail`, and `where=q1 = "Yes"`.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,13 @@ from typing import Any
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema_serializer
 from rest_framework import serializers
 
-from communities.gate.fields import PrefixedParameters
+from communities.gate.fields import PrefixedParameters, StrictStringField
 from communities.ground.sent_text import sent_text
+from communities.services.tenants import settings as community_settings
+from surveys.engine.language.lexer import MAX_LENGTH
 from surveys.models import Project
 from surveys.services.counting import sent_fields
-from surveys.services.ground import metadata
+from surveys.services.ground import metadata, selecting
 
 PREFIX = "field."
 PARAMETER = OpenApiParameter(
@@ -46,16 +50,44 @@ class Fields(PrefixedParameters):
         return ("invalid", "Values of fields have no null characters.") if "\0" in value else None
 
 
+class SuspectedField(serializers.ChoiceField):
+    """`true` or `false` in a query."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        return bool(super().to_internal_value(data) == "true")
+
+
 @extend_schema_serializer(exclude_fields=["field"])  # `PARAMETER` describes it
 class FilteredByFields(serializers.Serializer[Any]):
-    """Queries that can filter by fields."""
+    """Queries that can filter by fields, by an expression, and by the mark of suspected responses."""
 
+    suspected = SuspectedField(
+        ["true", "false"], required=False, help_text="Only responses with this value of `suspected`."
+    )
     field = Fields(required=False)
+    where = StrictStringField(
+        required=False,
+        max_length=MAX_LENGTH,
+        help_text=(
+            "Only responses that satisfy this expression, written like a block's `precondition`: for "
+            'instance `recommend >= 9 AND "Price" in reasons`. It may name all blocks of the script, '
+            "calculated ones too, `score` and the other variables of scores, `field.<name>`, and "
+            "`language`, which is the community's. A block without an answer has no value: every "
+            "comparison with it but `!=` is false. Scores and calculated results are those of "
+            "`scores` and `variables`; keys of role member cannot name them. At most "
+            f"{selecting.MAX_NAMES} names; `answer` is refused. A fault is `400 invalid_request` with "
+            "its `column`."
+        ),
+    )
 
 
-def of_query(query: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The names and values in a query that was read with this shape."""
-    return tuple(sorted(query.get("field", {}).items()))
+def of_query(query: Mapping[str, Any], *, project: Project) -> dict[str, Any]:
+    """The part of a selection in a query that was read with this shape: fields, an expression, a language."""
+    fields = tuple(sorted(query.get("field", {}).items()))
+    if (where := query.get("where")) is None:
+        return {"fields": fields}
+    language = community_settings.language(community_id=project.community_id)
+    return {"fields": fields, "where": where, "language": language}
 
 
 def require_known(fields: Sequence[tuple[str, str]], *, project: Project) -> None:

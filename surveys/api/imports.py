@@ -14,6 +14,7 @@ from rest_framework import serializers
 from communities.gate.bodies import LINES_MEDIA_TYPE, Element, TooManyElements
 from communities.gate.fields import (
     FlagField,
+    StrictBooleanField,
     StrictChoiceField,
     StrictIntegerField,
     StrictListField,
@@ -233,6 +234,7 @@ class ImportedResponseIn(serializers.Serializer[Any]):
     consent = ImportedConsentIn(
         required=False, allow_null=True, help_text="What the respondent agreed to, and when; it is kept."
     )
+    suspected = StrictBooleanField(required=False, help_text="Whether a program may have given it.")
     answers = StrictListField(
         child=ImportedAnswerIn(), max_length=MAX_ANSWERS_OF_ONE, help_text="The answers, in any order."
     )
@@ -373,6 +375,7 @@ def _sent(element: Element, fields: Mapping[str, Any]) -> SentResponse:
         platform_id=fields.get("platform_id"),
         metadata=fields.get("metadata") or {},
         consent=fields.get("consent"),
+        is_suspected=fields.get("suspected", False),
         skipped_removed=fields.get("skipped_removed") or (),
         answers=[
             GivenAnswer(**answer, is_null="value" in answer and answer["value"] is None)

@@ -21,6 +21,7 @@ from communities.gate.fields import (
 from communities.gate.pagination import KeysetIn
 from communities.gate.paths import MAX_ID
 from communities.ground.sent_text import sent_text
+from communities.models import CommunitySettings
 from surveys.ai.provider import MAX_INTENT
 from surveys.api.blocks import ref
 from surveys.api.fields import (
@@ -47,6 +48,7 @@ MAX_LABEL = 80
 MAX_END_MESSAGE = 4_000
 MAX_QUOTA_MESSAGE = 1_000
 MAX_QUOTAS = MAX_ENDS = 20
+MAX_BEGUN = 1_000_000
 
 
 @extend_schema_field(ref("Script"))
@@ -263,6 +265,14 @@ class ProjectSettingsIn(Group):
         help_text="Limits like `max_completes`, each for the responses that satisfy its `where`. One that "
         "names only `field.<name>` and `language` also refuses the beginning.",
     )
+    max_begun_per_minute = StrictIntegerField(
+        min_value=1,
+        max_value=MAX_BEGUN,
+        required=False,
+        allow_null=True,
+        help_text="How many conversations may begin in a minute on the open page before browsers do a proof "
+        "of work first. Nobody is refused. Null for the limit of the installation.",
+    )
     advance_on_choice = StrictBooleanField(
         required=False,
         help_text="Whether pages go on after a click or tap on one choice or a point of a scale. On by "
@@ -284,6 +294,16 @@ class ProjectSettingsIn(Group):
         max_length=MAX_ENDS,
         required=False,
         help_text="Other ends: the first one whose `where` holds takes the place of `end`.",
+    )
+    mail_copy = StrictBooleanField(
+        required=False,
+        help_text="Whether pages offer at the end to mail a copy of one's answers. Off by default. Anonymous "
+        "projects, the interface and the chat ignore it.",
+    )
+    indexed = StrictBooleanField(
+        required=False,
+        help_text="Whether search engines may list the page. Off by default, and without effect unless "
+        "`participation` is `open_web`.",
     )
     keep_responses_days = StrictIntegerField(
         min_value=1,
@@ -414,6 +434,35 @@ class PresentationIn(Group):
     interviewer_id = StrictIntegerField(min_value=1, max_value=MAX_SMALL, required=False, allow_null=True)
     branding = StrictTextField(max_length=200, required=False, allow_null=True)
     chart_emoji = OneCharacterField(required=False, allow_null=True, help_text="One visible character.")
+    logo_url = PictureField(
+        required=False,
+        allow_null=True,
+        help_text="A picture in the header of the page. Null, like each field of the brand below: the "
+        "community's own.",
+    )
+    accent_color = ColorField(
+        required=False,
+        allow_null=True,
+        help_text="The colour of buttons and links. Pages make it darker or lighter where it has too little "
+        "contrast. With null, the colours are those of `theme_id`, or the community's where that is null.",
+    )
+    background_color = ColorField(
+        required=False,
+        allow_null=True,
+        help_text="The colour of the page: light or dark. A colour between is made lighter or darker.",
+    )
+    background_url = PictureField(
+        required=False,
+        allow_null=True,
+        help_text="A picture behind the page. Texts on it have a ground of their own.",
+    )
+    font = StrictChoiceField(
+        choices=CommunitySettings.Font.values,
+        required=False,
+        allow_null=True,
+        help_text="Of those that the reader's machine has; nothing is loaded.",
+    )
+    corners = StrictChoiceField(choices=CommunitySettings.Corners.values, required=False, allow_null=True)
 
 
 class BucketIn(serializers.Serializer[Any]):
@@ -585,14 +634,23 @@ class InfoOut(serializers.Serializer[Any]):
             "passed, and saved with the respondent's next press of a button: opening the address saves "
             "nothing. The last question, a poll's, a ranking, a graded question of a quiz and all questions "
             "of anonymous projects are never passed. A name in `settings.hidden_fields` is a field, not a "
-            "question, and `colloquy-visit`, `embed`, `link`, `skip` and `taken` belong to the page.\n\n"
+            "question, and `colloquy-accent`, `colloquy-theme`, `colloquy-visit`, `embed`, `link`, "
+            "`skip` and `taken` belong to the page.\n\n"
             "To show it inside another page, add "
             '`<script src="https://colloquy.example/static/surveys/embed.js" '
             'data-survey="https://colloquy.example/s/k3Jq0bXv9TzL" async></script>` there: it adds a frame '
             "whose height adapts, which comes into view at each step, and in which a visitor who comes back "
             'goes on. The frame posts `{type: "colloquy:ready"}`, `{type: "colloquy:height", height}` and '
-            '`{type: "colloquy:step", height}` to that page (heights in pixels).'
+            '`{type: "colloquy:step", height}` to that page (heights in pixels). `data-theme` (1 to 8) '
+            "and `data-accent` (such as `#0a7d5a`) take the place of its colours. The frame's element "
+            "has the events `colloquy:started`, `colloquy:answered` and "
+            "`colloquy:completed`, which bubble and say nothing about answers."
         )
+    )
+    short_url = serializers.URLField(
+        allow_null=True,
+        help_text="A short address that leads to `web_url`, for print and for reading aloud. Staff make it "
+        "in the admin under Share. Null without one, and while `participation` is not `open_web`.",
     )
     scheduled_open_at = UtcDateTimeField(allow_null=True, help_text="When the pending opening takes place.")
     results_url = serializers.URLField(
@@ -612,11 +670,14 @@ class ProjectSettingsOut(serializers.Serializer[Any]):
     consent = StrictTextField(allow_null=True)
     max_completes = StrictIntegerField(min_value=1, allow_null=True)
     quotas = QuotaIn(many=True)
+    max_begun_per_minute = StrictIntegerField(min_value=1, max_value=MAX_BEGUN, allow_null=True)
     advance_on_choice = StrictBooleanField()
     review = StrictBooleanField()
     end = EndIn(required=True, allow_null=True)
     ends = OtherEndIn(many=True)
     keep_responses_days = StrictIntegerField(min_value=1, max_value=MAX_DAYS_KEPT, allow_null=True)
+    mail_copy = StrictBooleanField()
+    indexed = StrictBooleanField()
 
 
 class BucketOut(serializers.Serializer[Any]):

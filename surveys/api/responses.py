@@ -187,6 +187,11 @@ class ResponseOut(serializers.Serializer[Any]):
         help_text="What was sent along when the conversation began; null if nothing was.",
     )
     consent = ConsentOut(allow_null=True, help_text="Null if the project asked for none at the beginning.")
+    suspected = serializers.BooleanField(
+        help_text="Whether a program may have given it: a visitor without an account did the proof of work "
+        "or the small question faster than a browser or a person can, or answered six or more questions in "
+        "less than a second each. It counts like every other response."
+    )
     scores = serializers.DictField(
         child=ScoreOut(),
         allow_null=True,
@@ -321,11 +326,11 @@ class ResponseViewSet(OwnWorkViewSet):
         query = self.query(ResponsesIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
-        fields = field_filters.of_query(query)
-        field_filters.require_known(fields, project=project)
+        chosen = field_filters.of_query(query, project=project)
+        field_filters.require_known(chosen["fields"], project=project)
         page = responses.list_page(
             project=project,
-            filters={**query, "fields": fields},
+            filters={**query, **chosen},
             descending=query["order"] == "desc",
             page=query.get("page", 1),
             per_page=query["per_page"],

@@ -14,7 +14,7 @@ from communities.gate.fields import UtcDateTimeField
 from communities.gate.paths import MAX_ID
 from communities.ground.actors import Role
 from surveys.api.analysis_examples import RESULTS
-from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut
+from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut, OpenTextOut
 from surveys.api.field_filters import PARAMETER, PREFIX, FilteredByFields, of_query
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut, ResultVariableOut
@@ -33,7 +33,7 @@ FIELDS_HELP = (
     "One for each field declared in `settings.hidden_fields`, in that order: how many responses have which "
     "value, for instance how many came from which campaign. Empty for readers of shared results."
 )
-_FILTERS = ("status", "submitted_after", "submitted_before", "provider")
+_FILTERS = ("status", "submitted_after", "submitted_before", "provider", "suspected", "where")
 
 
 @extend_schema_field({"type": "string", "pattern": r"^([0-9]+|field\.[a-z0-9_]{1,40})$"})
@@ -74,9 +74,11 @@ class FiltersOut(serializers.Serializer[Any]):
     submitted_after = serializers.DateTimeField(allow_null=True)
     submitted_before = serializers.DateTimeField(allow_null=True)
     provider = serializers.ChoiceField(choices=Conversation.Provider.choices, allow_null=True)
+    suspected = serializers.BooleanField(allow_null=True)
     fields = serializers.DictField(  # type: ignore[assignment]
         child=serializers.CharField(allow_blank=True), help_text="Values by the names of fields."
     )
+    where = serializers.CharField(allow_null=True)
 
 
 class SegmentOut(EntryOut):
@@ -102,6 +104,12 @@ class SegmentByOut(serializers.Serializer[Any]):
 
 
 class ResultBlockOut(AnalysisBlockOut):
+    open_text = OpenTextOut(
+        allow_null=True,
+        help_text="For `open_text`, if an analysis has read answers: how many of the selected ones mention "
+        "which theme, at this moment. Otherwise null. `summary` is null and `quotes` are empty here: an "
+        "analysis has them.",
+    )
     segments = BlockSegmentOut(
         many=True, required=False, help_text="With `segment_by`: one for each of its segments, in its order."
     )
@@ -209,7 +217,8 @@ class ResultsViewSet(OwnWorkViewSet):
         summary="Count the answers",
         description=(
             "Distributions, statistics, rankings and where respondents left, over every response at this "
-            "moment, without AI or credits. First the questions and content blocks in script order, then "
+            "moment, without AI or credits, and how many answers mention which theme, where an analysis has "
+            "read them. First the questions and content blocks in script order, then "
             "removed questions that have answers. Filters are those of the responses listing. `segment_by` "
             "repeats the figures of every block for each option of one choice, or each point of one scale. "
             "A respondent who chose several options of a multi punch is in several segments. Both also take "
@@ -217,7 +226,8 @@ class ResultsViewSet(OwnWorkViewSet):
             "segment of each value and one of responses without the field, at most 100 together. The number "
             "of segments times that of all entries may be 50,000 at most; entries are the options and points "
             "of all blocks (a block without any counts as one), 11 for each bucket and for all of them "
-            "together, 100 for each calculated block, and 21 for each declared field. With more the "
+            "together, 100 for each calculated block, 21 for each declared field, and 15 for each open "
+            "question that an analysis has read. With more the "
             "response is `400 invalid_request`, `too_many`. While other "
             "results of 50,000 or more responses are being counted, results of so many are `503 "
             "unavailable`; retry after `Retry-After` seconds. From 10,000,000 responses on, filtered and "
@@ -250,7 +260,8 @@ class ResultsViewSet(OwnWorkViewSet):
             submitted_after=query.get("submitted_after"),
             submitted_before=query.get("submitted_before"),
             provider=query.get("provider"),
-            fields=of_query(query),
+            suspected=query.get("suspected"),
+            **of_query(query, project=project),
         )
         segment_by = query.get("segment_by")
         seen = readers.read(

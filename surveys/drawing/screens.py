@@ -12,7 +12,7 @@ from typing import TypeVar
 from django.utils import dateformat
 
 from communities.ground import privacy_words
-from surveys.drawing import forms, past, rewards, widgets
+from surveys.drawing import bars, forms, past, rewards, widgets
 from surveys.drawing.bars import ResultsView, draw_results
 from surveys.drawing.past import Past, PastStep
 from surveys.drawing.rewards import Earned, Prize
@@ -28,6 +28,7 @@ from surveys.engine.walk.runner import State
 from surveys.models import Project
 from surveys.services.conversations.admission import consent_mark
 from surveys.services.conversations.view import WalkView
+from surveys.services.representations.project import web_url
 from surveys.services.results import poll as poll_results
 from surveys.services.results.poll import PollResults
 from surveys.services.scripts import editing as scripts
@@ -76,6 +77,7 @@ class Action:
 
     do: str
     label: str
+    is_quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,8 @@ class AnswersAs:
 
     `by` is `link` for the member of a personal link, `sign_in` for a person who is signed in, else empty.
     `sign_out` is the address for a person who is signed in and wants to be somebody else; a link is left by a
-    form. `misses` names the rewards that a non-member cannot get; empty if there are none.
+    form. `misses` names the rewards that a non-member cannot get, empty if there are none, and `sign_in` is
+    where they can still become one who gets them.
     """
 
     privacy_mode: str
@@ -92,6 +95,7 @@ class AnswersAs:
     by: str = ""
     sign_out: str = ""
     misses: str = ""
+    sign_in: str = ""
     keep_days: int | None = None
 
     @property
@@ -122,6 +126,7 @@ class Ending:
     actions: Sequence[Action] = ()
     is_over: bool = False
     redirect: str = ""  # an address to lead to at once, but for a frame
+    share: str = ""  # the address of a public page
     leaves_the_page: bool = False  # its actions load the whole page again
     items: Sequence[str] = ()
     links: Sequence[Link] = ()
@@ -141,10 +146,13 @@ Votes = Callable[[Block, bool], PollResults | None]
 
 View = TypeVar("View", bound=WalkView)
 NO_PROGRESS = Progress(None)
-AGAIN = Action("again", "Answer again")
-HIDE = Action("hide", "Hide my answers on this device")
-VOTE_ACTIONS = (Action("change", "Change my vote"), Action("retract", "Take my vote back"))
+COPY = Action("copy", "Keep a copy of my answers", is_quiet=True)
+AGAIN = Action("again", "Answer again", is_quiet=True)
+HIDE = Action("hide", "Hide my answers on this device", is_quiet=True)
+VOTE_ACTIONS = (Action("change", "Change my vote"), Action("ask-retract", "Take my vote back"))
+RETRACTION = (Action("retract", "Yes, take it back"), Action("look", "No, keep it"))
 
+MAX_COPIED = 3 * past.MAX_PAST_CHARACTERS
 MAX_TEXTS_AHEAD = 20_000  # characters of the texts that follow a vote
 
 
@@ -173,6 +181,17 @@ class Reviewed:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """All answers at the end, to print or mail. `address` is the typed one, else the sender's own."""
+
+    items: Sequence[Reviewed]
+    mails: bool = False
+    address: str = ""
+    error: str = ""
+    leads_back: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Screen:
     """The content of one page: a `step` to answer, or an `ending`, and the parts around it.
 
@@ -183,6 +202,7 @@ class Screen:
     step: StepWidget | None = None
     ending: Ending | None = None
     review: Sequence[Reviewed] = ()  # in place of a step
+    copy: Copy | None = None  # in place of an ending
     progress: Progress = NO_PROGRESS
     note: str = ""
     unsaved: str = ""  # typed text that was not accepted; the note gives the reason
@@ -391,22 +411,43 @@ def _answered(view: WalkView, ahead: Prefill, page: Page) -> Typed:
 
 def review(view: WalkView, *, note: str = "", past_change: PastChange = PastChange.REPLACED) -> Screen:
     """All answers before the end, each with a way to change it."""
-    asked = [each for each in view.history() if each.block.asks]
-    most = past.MAX_PAST_CHARACTERS // max(1, len(asked))
-    steps = [past.step_of(view, each) for each in asked]
     return Screen(
-        review=[
-            Reviewed(
-                replace(step, prompt=markup.plain(step.prompt), reply=past.cut(step.reply, most)),
-                not view.is_settled(each.block),
-            )
-            for step, each in zip(steps, asked, strict=True)
-        ],
+        review=_reviewed(view, most=past.MAX_PAST_CHARACTERS, may_change=True),
         progress=Progress(100),
         note=note,
         verdict=verdict_of(view),
         past_change=past_change,
     )
+
+
+def copy(
+    view: WalkView,
+    *,
+    mails: bool = False,
+    address: str = "",
+    error: str = "",
+    note: str = "",
+    leads_back: bool = True,
+) -> Screen:
+    """All answers of a conversation that is over. Without other past steps the page has room for each."""
+    items = _reviewed(view, most=MAX_COPIED, may_change=False)
+    return Screen(
+        copy=Copy(items, mails, address, error, leads_back), note=note, status=422 if error else 200
+    )
+
+
+def _reviewed(view: WalkView, *, most: int, may_change: bool) -> Sequence[Reviewed]:
+    """The questions and answers, which are cut if they have more than `most` characters together."""
+    asked = [each for each in view.history() if each.block.asks]
+    steps = [past.step_of(view, each) for each in asked]
+    most = most if sum(step.size for step in steps) <= most else most // len(asked)
+    return [
+        Reviewed(
+            replace(step, prompt=markup.plain(step.prompt), reply=past.cut(step.reply, most)),
+            may_change and not view.is_settled(each.block),
+        )
+        for step, each in zip(steps, asked, strict=True)
+    ]
 
 
 def vote_again(view: WalkView, page: Page, *, typed: Typed | None = None, error: str = "") -> Screen:
@@ -435,10 +476,13 @@ def end(
     view = _marked(view)
     draw = _end_of_poll if view.project.is_poll else _end_of_survey
     screen = draw(view, votes=votes, note=note, past_change=past_change)
-    if screen.ending is None or view.end is None or not view.end.url:
-        return screen
-    url, links = view.end.url, (Link(view.end.label, view.end.url),)
-    ending = replace(screen.ending, links=links, redirect="" if note or not view.end.redirects else url)
+    assert screen.ending is not None
+    ending = screen.ending
+    if view.project.is_public and view.is_open:
+        ending = replace(ending, share=web_url(view.project))
+    if view.end is not None and view.end.url:
+        url, links = view.end.url, (Link(view.end.label, view.end.url),)
+        ending = replace(ending, links=links, redirect="" if note or not view.end.redirects else url)
     return replace(screen, ending=ending)
 
 
@@ -518,15 +562,24 @@ def stored_votes(project: Project, *, at: datetime) -> Votes:
     return votes
 
 
+def voters_in_words(project: Project, *, at: datetime) -> str:
+    """How many voted in a closed poll, for visitors who may not see its results."""
+    block = _question_of(project)
+    return "" if block is None else bars.voters(poll_results.count(project=project, block=block, at=at))
+
+
+def _question_of(project: Project) -> Block | None:
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    return next((block for block in script.blocks if block.asks), None)
+
+
 def closed_poll_results(project: Project, *, has_voted: bool, votes: Votes) -> ResultsView | None:
     """The results under the notice of a closed poll, if they may be seen."""
-    if not project.is_poll:
-        return None
-    script = scripts.load(project_id=project.pk, revision=project.revision)
-    block = next((block for block in script.blocks if block.asks), None)
+    block = _question_of(project) if project.is_poll else None
     if block is None:
         return None
     # There is no respondent whose values could fill in the prompt
+    script = scripts.load(project_id=project.pk, revision=project.revision)
     headed = replace(block, prompt=heading(block.prompt, script))
     return _results(headed, votes(block, has_voted), own=None, is_over=True)
 
@@ -592,7 +645,7 @@ def _step(
     group: str = "",
 ) -> StepWidget:
     return widgets.draw(
-        block,
+        rewards.shown(view, block),
         typed=typed,
         pictures=view.pictures(*block.pictures),
         can_go_back=can_go_back,
@@ -617,10 +670,10 @@ def _poll_question(view: WalkView) -> tuple[Block, Reply | None, State]:
 
 def _actions(view: WalkView) -> Sequence[Action]:
     project = view.project
-    hide = () if project.is_anonymous else (HIDE,)  # there the browser keeps no answers
-    if not view.is_open:
-        return hide
+    own = () if project.is_anonymous else (HIDE,)  # there the browser keeps no answers
     if project.is_poll:
-        return (*VOTE_ACTIONS, *hide) if project.change_poll else hide
+        return (*VOTE_ACTIONS, *own) if view.is_open and project.change_poll else own
+    own = () if project.is_anonymous else (COPY, HIDE)
     most, number = project.max_completes_per_user, view.session_number
-    return (AGAIN, *hide) if most is None or (number or 1) < most else hide
+    may_again = view.is_open and (most is None or (number or 1) < most)
+    return (*own[:1], AGAIN, *own[1:]) if may_again else own

@@ -6,15 +6,31 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlencode
 
 from django.urls import reverse
 from markupsafe import Markup
 
+from communities.ground import brands
+from communities.ground.brands import Look
 from communities.models import Community
+from communities.services.pictures import copies
+from communities.services.pictures.copies import Copy
 from surveys import interviewers
 from surveys.models import Project
+from surveys.services.representations.project import web_url
 
 THEMES = 8
+# Parameters of a frame's address; with a hyphen, no declared field has these names.
+THEME, ACCENT = "colloquy-theme", "colloquy-accent"
+_CHOICES = {THEME: re.compile("[1-8]"), ACCENT: re.compile("[0-9A-Fa-f]{6}")}
+_NO_COLOURS = dict.fromkeys(("accent_color", "background_color", "background_url"))
+# Of the themes, by day: `survey.css` has them too.
+ACCENTS = ("4b4fcc", "02736e", "8437b2", "bf2352", "995600", "137738", "016baa", "393d48")
+LOGO_ROOM = (144, 40)  # pixels, at most
+_NO_LOOK = Look()
 _OF_NO_LANGUAGE = Markup('lang="" dir="auto"')
 _LATIN_LETTER = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
 # Languages with other letters than Latin ones, or with both. All other languages count as Latin.
@@ -43,6 +59,22 @@ INTERVIEWERS = tuple(
 
 
 @dataclass(frozen=True, slots=True)
+class Logo:
+    """The picture of a brand in the header."""
+
+    copy: Copy
+    alt: str
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.copy.fitted(*LOGO_ROOM)
+
+    @property
+    def is_icon(self) -> bool:
+        return max(self.copy.width, self.copy.height) <= 1.5 * min(self.copy.width, self.copy.height)
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """The frame around a step. `address` is the URL that its forms post to.
 
@@ -63,6 +95,23 @@ class Page:
     is_listed: bool
     draws_colours: bool
     privacy_url: str = ""  # of the community's privacy text
+    keeps_drafts: bool = False  # the browser keeps unsent answers when it is closed
+    canonical: str = ""  # the address under which search engines may list it; empty if they may not
+    look: Look = _NO_LOOK
+    logo: Logo | None = None
+    card: str = ""  # the address of the picture that other sites show with a link
+
+    @property
+    def style(self) -> str:
+        """The address of the brand's style sheet; empty for none."""
+        return reverse("brand", args=[self.look.name]) if self.look != _NO_LOOK else ""
+
+    @property
+    def icon(self) -> str:
+        """The address of the icon of a brand: its logo if that is about as high as wide, else its accent."""
+        if self.logo and self.logo.is_icon:
+            return self.logo.copy.path
+        return reverse("pages:icon", args=[self.look.accent]) if self.look.accent else ""
 
     def attributes_of(self, text: str) -> Markup:
         """The `text_attributes` of one text.
@@ -97,24 +146,78 @@ def page_of(
     locale: str | None,
     is_framed: bool,
     privacy_url: str | None = None,
+    brand: Mapping[str, str | None] | None = None,
+    embedded: Mapping[str, str] = MappingProxyType({}),
 ) -> Page:
-    """Return the look of a project's page. Numbers beyond the last theme or interviewer wrap around."""
+    """Return the look of a project's page. Numbers beyond the last theme or interviewer wrap around.
+
+    `brand` is that of the community. Pictures of a brand take one statement. `embedded` are the parameters of
+    a frame's address, by which the site around it chooses a theme and an accent.
+    """
     presentation = project.presentation or {}
+    chosen = _chosen(embedded) if is_framed else {}
+    if THEME in chosen:
+        presentation = {**presentation, **_NO_COLOURS, "theme_id": int(chosen[THEME])}
+    if ACCENT in chosen:
+        presentation = {**presentation, "accent_color": chosen[ACCENT]}
     language = _language(locale)
     address = _address(project.slug)
+    theme = _number(presentation, "theme_id", THEMES)
+    own = brand_of(presentation, brand or {})
+    copy_of = copies.in_community(community.pk, [own["logo_url"], own["background_url"]])
+    look = _look(own, theme, copy_of.get(own["background_url"]))
+    logo = copy_of.get(own["logo_url"])
     return Page(
         title=project.name,
         description=f"{'A poll' if project.is_poll else 'A short conversation'} by {community.name}.",
         lang=language or "en",
         text_attributes=Markup('lang="{}" dir="auto"').format(language),
-        theme=_number(presentation, "theme_id", THEMES),
+        theme=theme,
         interviewer=INTERVIEWERS[interviewers.number_of(presentation) - 1],
         branding=presentation.get("branding") or "",
-        address=f"{address}?embed=1" if is_framed else address,
+        address=f"{address}?{urlencode({'embed': 1, **chosen})}" if is_framed else address,
         is_framed=is_framed,
-        is_listed=project.participation == Project.Participation.OPEN_WEB and not is_framed,
+        is_listed=project.is_public and not is_framed,
         draws_colours=community.tier != Community.TierName.BASIC,
         privacy_url=privacy_url or "",
+        keeps_drafts=not project.is_anonymous,
+        canonical=web_url(project) if project.indexed else "",
+        look=look,
+        logo=Logo(logo, community.name) if logo else None,
+    )
+
+
+def _chosen(parameters: Mapping[str, str]) -> dict[str, str]:
+    """The look that the site around a frame has chosen (rule 6.235); anything else is left out."""
+    sent = {name: parameters.get(name, "") for name in _CHOICES}
+    return {name: value for name, value in sent.items() if _CHOICES[name].fullmatch(value)}
+
+
+def brand_of(presentation: Mapping[str, Any], community: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The brand of a page: that of the project, field by field, else that of its community (rule 6.194).
+
+    A theme that the project has chosen, and a background of its own, take the place of the community's
+    colours and background.
+    """
+    own = {name: presentation.get(name) for name in brands.FIELDS}
+    replaced: set[str] = set()
+    if presentation.get("theme_id") is not None:
+        replaced = {"accent_color", "background_color", "background_url"}
+    elif own["background_color"] or own["background_url"]:
+        replaced = {"background_color", "background_url"}
+    return {name: own[name] or (None if name in replaced else community.get(name)) for name in brands.FIELDS}
+
+
+def _look(brand: Mapping[str, str | None], theme: int, picture: Copy | None) -> Look:
+    background, accent = brand["background_color"], brand["accent_color"]
+    if background and not accent:
+        accent = ACCENTS[theme - 1]
+    return Look(
+        accent.lower() if accent else None,
+        background.lower() if background else None,
+        brand["font"],
+        brand["corners"],
+        picture.name if picture else None,
     )
 
 

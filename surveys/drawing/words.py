@@ -25,6 +25,9 @@ WORDS: Mapping[str, str] = MappingProxyType(
         ),
         "ai_asks": privacy_words.AI_ASKS,
         "privacy": privacy_words.ADDRESS,
+        "collect": "Sign in to collect",
+        "only_members": ", if you are a member of the community.",
+        "members_get": "Only members of the community get",
         "not_you": "Not you?",
         "jump": "Go to the question",
         "open_until": "Open until",
@@ -35,14 +38,23 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "you": "You",
         "skipped": "Skipped",
         "error": "Error",
-        "problem": "There is a problem",
-        "trap": "Leave this empty",
+        "trap": "Leave this field empty. Only programs fill it in",
         "consent": "Please tick the box to agree. Your answer is still here, and nothing is stored yet.",
         "no_program": "To show that you are not a program:",
         "skip": "Skip",
         "review": "Please look at your answers before you send them.",
         "send": "Send my answers",
         "change": "Change",
+        "your_answers": "Your answers",
+        "print": "Print",
+        "mail_to": "Mail a copy to",
+        "mail_help": (
+            "The confirmed address of your account gets your answers. Any other address gets a link to them, "
+            "which works for 30 days."
+        ),
+        "mail_copy": "Send the copy",
+        "share_it": "Share",
+        "shared": "The address is copied.",
         "your_answer_to": "your answer to",
         "stay": "Wait here",
         "press": "or press",
@@ -50,6 +62,8 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "right": "That is right.",
         "not_right": "Not quite.",
         "choose": "Choose one",
+        "sign": "Change between plus and minus",
+        "full": "That is the most you can choose. Take one away to choose another.",
         "own_text": "Your own answer for",
         "left": "{n} characters left",
         "over": "{n} characters too many",
@@ -59,6 +73,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "choose_item": "Choose {item}",
         "take_out": "Take {item} out",
         "not_ranked": "{item} is not ranked",
+        "arrows": "The arrow keys lead from item to item.",
         "order_is_open": "This order is not your answer yet.",
         "keep_order": "Keep this order",
         "order_taken": "All items are ranked in this order",
@@ -98,4 +113,7 @@ BUSY = "Many answers have come from your network. Please try again later: your a
 TOO_FAST = (
     "Many answers came at once. Please wait {wait}, then send this once more: your answer is still here."
 )
+MAILED = "A mail is on its way to {to}, unless its owner wants no mails from here."
+NOT_AN_ADDRESS = "Enter an e-mail address, for example ada@example.org."
+TOO_MANY_MAILS = "Too many mails were sent today. Please print your answers, or try again tomorrow."
 TAKEN_BACK = "Your vote was taken back."

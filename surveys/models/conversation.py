@@ -59,6 +59,9 @@ class Conversation(models.Model):
         default=b"", db_default=b"", blank=True, help_text="All answers, packed for counting."
     )
     is_listed = models.BooleanField(default=False, help_text="Has an answer, or is completed.")
+    is_suspected = models.BooleanField(
+        default=False, db_default=False, help_text="A program may have answered (rule 6.246)."
+    )
     is_settled = models.BooleanField(
         default=True,
         db_default=True,
@@ -130,6 +133,7 @@ class Conversation(models.Model):
             models.Index(
                 fields=["project"], condition=Q(completed_at__isnull=True), name="conversation_unfinished"
             ),
+            models.Index(fields=["project", "id"], condition=Q(is_suspected=True), name="response_suspected"),
             models.Index(
                 fields=["updated_at"],
                 condition=Q(completed_at__isnull=True, state__has_key="lapses"),
@@ -205,6 +209,24 @@ class QuotaCount(models.Model):
 
     def __str__(self) -> str:
         return f"Responses of a quota of project {self.project_id}"
+
+
+class ProofCount(models.Model):
+    """How often the page of a project asked browsers for a proof of work on one day (UTC).
+
+    `asked` counts first requests, `passed` proofs, and `refused` forms with a proof that is wrong, too late
+    or used. The table says nothing about a person (rule 7.115).
+    """
+
+    pk = models.CompositePrimaryKey("project_id", "day")
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    day = models.DateField()
+    asked = models.PositiveIntegerField(default=0)
+    passed = models.PositiveIntegerField(default=0)
+    refused = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"Proofs of project {self.project_id} on {self.day}"
 
 
 class FiredAction(models.Model):

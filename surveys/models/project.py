@@ -25,6 +25,12 @@ def new_slug() -> str:
     return secrets.token_urlsafe(9)
 
 
+def new_short_code() -> str:
+    """The end of a short address, in letters and digits that nobody confuses: 34 random bits."""
+    return "".join(secrets.choice(SHORT_CODE_SIGNS) for _ in range(7))
+
+
+SHORT_CODE_SIGNS = "23456789abcdefghjkmnpqrstuvwxyz"
 # PostgreSQL would read names with these characters as addresses, numbers or paths, and not find their words.
 _SIGNS = "._-/@:'+"
 _NAME_WITHOUT_SIGNS = Func(F("name"), Value(_SIGNS), Value(" " * len(_SIGNS)), function="translate")
@@ -44,11 +50,14 @@ SETTINGS = (
     "consent",
     "max_completes",
     "quotas",
+    "max_begun_per_minute",
     "advance_on_choice",
     "review",
     "end",
     "ends",
     "keep_responses_days",
+    "mail_copy",
+    "indexed",
 )
 _PLAIN_WORD = re.compile(r"[A-Za-z]+|[0-9]+")
 
@@ -215,6 +224,12 @@ class Project(models.Model):
         blank=True,
         help_text="Limits of the completed responses that satisfy an expression.",
     )
+    max_begun_per_minute = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Conversations that begin in a minute before browsers do a proof of work; null for the "
+        "limit of the installation.",
+    )
     advance_on_choice = models.BooleanField(
         default=True, db_default=True, help_text="On pages, a single choice by pointer moves on."
     )
@@ -231,12 +246,22 @@ class Project(models.Model):
     keep_responses_days = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text="After so many days, responses are deleted."
     )
+    mail_copy = models.BooleanField(
+        default=False, db_default=False, help_text="Pages offer a copy of one’s answers by mail at the end."
+    )
+    indexed = models.BooleanField(
+        default=False, db_default=False, help_text="Search engines may list the page, if it is public."
+    )
     results_token = models.UUIDField(
         unique=True,
         default=uuid.uuid4,
         db_default=RandomUUID(),
         editable=False,
         help_text="The unguessable part of the results page's address, which is there while they are shared.",
+    )
+
+    short_code = models.CharField(  # noqa: DJ001 (unique, so empty is null)
+        max_length=8, unique=True, null=True, editable=False, help_text="The end of its short address."
     )
 
     generation = models.JSONField(
@@ -278,6 +303,10 @@ class Project(models.Model):
             models.CheckConstraint(
                 condition=Q(max_completes__isnull=True) | Q(max_completes__gte=1),
                 name="project_has_room_for_a_complete",
+            ),
+            models.CheckConstraint(
+                condition=Q(max_begun_per_minute__isnull=True) | Q(max_begun_per_minute__gte=1),
+                name="project_lets_one_begin_in_a_minute",
             ),
             models.CheckConstraint(
                 condition=Q(keep_responses_days__isnull=True)
@@ -344,6 +373,11 @@ class Project(models.Model):
     def __str__(self) -> str:
         return f"{self.name} ({self.pk})"
 
+    @property
+    def is_public(self) -> bool:
+        """Whether everybody with the address may answer on the web."""
+        return self.participation == self.Participation.OPEN_WEB
+
     def is_live_at(self, at: datetime) -> bool:
         """Whether the project accepts responses at a time, even if the scheduler has not run yet
         (rule 2.9).
@@ -364,8 +398,7 @@ class Project(models.Model):
 
     def is_public_at(self, at: datetime) -> bool:
         """Whether everybody with the address may answer, or could while the project was open."""
-        is_on_web = self.participation == self.Participation.OPEN_WEB
-        return is_on_web and (self.was_open_to_web or self.has_begun_at(at))
+        return self.is_public and (self.was_open_to_web or self.has_begun_at(at))
 
     def is_pending_at(self, at: datetime) -> bool:
         """Whether the project has a scheduled opening that is still in the future."""

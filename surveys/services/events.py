@@ -99,6 +99,7 @@ def _row(conversation: Conversation, stored: StoredAnswers) -> tuple[object, ...
         conversation.state.get("follow_ups"),
         conversation.state.get("other"),
         conversation.state.get("consent"),
+        conversation.is_suspected,
     )
 
 

@@ -36,7 +36,6 @@ NOT_WRITTEN = {
     "correct_answer_ids": "a model writes `correct_answer_index`",
     "correct_answer_id": "a model writes `correct_answer_index`",
     "follow_ups": "they cost credits",
-    "group": "which questions share a title is their author's choice",
 }
 # The same for single types. The API has no room for more optional properties than a schema has by now.
 NOT_WRITTEN_ON = {
@@ -119,6 +118,10 @@ WRITABLE: dict[str, Any] = {
     kind["properties"]["type"]["const"]: kind["properties"]
     for kind in schemas.REVISED_CONVO["properties"]["blocks"]["items"]["anyOf"]
     if kind["properties"]["type"]["const"] != "kept"
+}
+UNLABELLED: dict[str, Any] = {
+    **dict.fromkeys(("description", "group", "label_left", "label_center", "label_right"), ""),
+    "point_labels": [],
 }
 KEPT: list[dict[str, Any]] = [{"type": "kept", "id": block["id"]} for block in BLOCKS]
 
@@ -230,7 +233,7 @@ def test_a_model_reads_the_script_in_the_form_in_which_it_writes(
 def test_the_schema_has_every_field_of_a_block_that_a_model_may_write() -> None:
     for type_, properties in WRITABLE.items():
         fields = {name for name, spec in BLOCK.fields.items() if type_ in (spec.only_on or {type_})}
-        has = {"scale" if key.startswith("label_") else key for key in properties}
+        has = {"scale" if key.startswith("label_") else key for key in properties} - {"point_labels"}
         missing = fields - has - NOT_WRITTEN.keys() - {"section"}
         assert missing == {field for on, field in NOT_WRITTEN_ON if on == type_}, type_
         assert not has & NOT_WRITTEN.keys()
@@ -259,7 +262,7 @@ def test_a_right_answer_that_is_removed_takes_its_feedback_with_it(
     (block,) = revised(
         claude,
         anthropic,
-        {"randomize_options": False, "description": "", **changed},
+        {"randomize_options": False, "description": "", "group": "", **changed},
         request=replace(REQUEST, blocks=[graded]),
     )
 
@@ -279,7 +282,7 @@ def test_the_feedback_of_a_multi_punch_can_be_worded_anew(
     (block,) = revised(
         claude,
         anthropic,
-        {"randomize_options": False, "description": "", **shown, "when_correct": "Richtig."},
+        {"randomize_options": False, "description": "", "group": "", **shown, "when_correct": "Richtig."},
         request=replace(REQUEST, blocks=[graded]),
     )
 
@@ -304,7 +307,7 @@ def test_a_scale_gets_options_for_its_new_points(
     (block,) = revised(
         claude,
         anthropic,
-        {"required": False, "description": "", **shown, "max": most},
+        {"required": False, **UNLABELLED, **shown, "max": most},
         request=replace(REQUEST, blocks=[graded]),
     )
 
@@ -313,13 +316,71 @@ def test_a_scale_gets_options_for_its_new_points(
     assert (block.get("when_correct") == "Right.") is is_graded
 
 
+def test_labels_of_points_are_shown_and_worded_anew(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    """Rule 10.99. Other points keep theirs, and a point without a label can get one."""
+    labels = {1: "Poor", 2: None, 3: "Great"}
+    options = [{"id": 40 + n, "value": str(n), "label": label, "emoji": "⭐"} for n, label in labels.items()]
+    labelled = {**BLOCKS[3], "max": 3, "show_when": None, "precondition": None, "options": options}
+    (shown,) = shown_script([{**labelled, "scale": {"label_center": "Well"}}])
+    assert shown["label_center"] == "Well"
+    assert shown["point_labels"] == [{"point": 1, "label": "Poor"}, {"point": 3, "label": "Great"}]
+    del shown["min"], shown["section"]
+    german = [{"point": 1, "label": "Schlecht"}, {"point": 2, "label": "Gut"}, {"point": 3, "label": "Great"}]
+
+    (block,) = revised(
+        claude,
+        anthropic,
+        {"required": False, **UNLABELLED, **shown, "label_center": "Na ja", "point_labels": german},
+        request=replace(REQUEST, blocks=[{**labelled, "scale": {"label_center": "Well"}}]),
+    )
+
+    assert block["scale"]["label_center"] == "Na ja"
+    assert [(each["id"], each["label"], each["emoji"]) for each in block["options"]] == [
+        (41, "Schlecht", "⭐"),
+        (42, "Gut", "⭐"),
+        (43, "Great", "⭐"),
+    ]
+
+
+def test_what_is_special_about_an_option_stays_and_changes(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
+    """Rule 10.99. An option that is of two kinds keeps both unless the model writes another kind."""
+    both = {"id": 22, "value": "none", "is_other": True, "is_exclusive": True, "anchor_position": None}
+    options = [{"id": 21, "value": "tea"}, both, {"id": 23, "value": "nothing", "anchor_position": "last"}]
+    ungraded = {"correct_answer_ids": None, "correct_answer_index": None, "when_correct": None}
+    stored = {**BLOCKS[1], "type": "multi_punch", "options": options, **ungraded, "group": "Drinks"}
+    (shown,) = shown_script([stored])
+    assert shown["group"] == "Drinks"
+    one, two, three = cast("list[dict[str, Any]]", shown["options"])
+    assert [each.get("kind") for each in (one, two, three)] == [None, "other", "last"]
+    changed = [{**one, "kind": "last"}, {**two, "value": "neither"}, {**three, "kind": "exclusive"}]
+    written = {key: value for key, value in shown.items() if key != "section"}
+
+    (block,) = revised(
+        claude,
+        anthropic,
+        {"randomize_options": False, **written, "description": "", "group": "", "options": changed},
+        request=replace(REQUEST, blocks=[stored]),
+    )
+
+    kinds = ("anchor_position", "is_other", "is_exclusive")
+    assert [[each.get(key) for key in kinds] for each in block["options"]] == [
+        ["last", None, None],
+        [None, True, True],
+        [None, None, True],
+    ]
+    assert block["options"][1]["label"] == "neither"
+    assert not block.get("group")
+
+
 def test_a_script_that_is_kept_is_the_same(claude: ClaudeProvider, anthropic: Loopback) -> None:
     assert revised(claude, anthropic, *KEPT) == without_positions(BLOCKS)
 
 
 def written(index: int, **changes: Any) -> dict[str, Any]:
     """A block as the model writes it if it changes nothing but this."""
-    shown = {"required": False, "description": "", "format": "text", **SHOWN[index], **changes}
+    shown = {"required": False, "format": "text", **UNLABELLED, **SHOWN[index], **changes}
     if shown["type"] in ("single_punch", "content_block"):
         shown = {"randomize_options": False, **shown}
     return {key: value for key, value in shown.items() if key in WRITABLE[shown["type"]]}
@@ -368,7 +429,7 @@ def test_an_option_in_other_words_keeps_its_id_and_the_value_that_logic_names(
     options = [
         {"id": 22, "value": "Nein", "emoji": "👎"},
         {"id": 21, "value": "Ja", "scores": [{"bucket": "score", "points": 2}]},
-        {"id": 0, "value": "Weiß nicht", "stays_last": True},
+        {"id": 0, "value": "Weiß nicht", "kind": "last"},
     ]
     why = written(2, prompt="Warum?", show_when=[{"block": "liked", "op": "in", "value": ["Nein", "Ja"]}])
 
@@ -471,7 +532,8 @@ def test_a_block_that_is_not_there_or_is_there_already_is_not_kept(
 def test_a_block_of_another_type_or_with_an_unknown_id_is_a_new_one(
     claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
-    scale = {"name": "liked", "prompt": "How much?", "description": "", "required": True, "show_when": []}
+    scale: dict[str, Any] = {"name": "liked", "prompt": "How much?", "required": True, "show_when": []}
+    scale |= {"description": "", "group": "", "point_labels": []}
 
     blocks = revised(
         claude,

@@ -15,8 +15,10 @@ from tests.support.ai.request_rules import mismatches, problems_with_schema
 
 SURVEY = ScriptRequest(intent="Do people like our new board?", type="convo")
 ASKED: dict[str, Any] = {"description": "", "required": True, "show_when": []}
-OPTIONS = [{"value": "Yes"}, {"value": "No", "emoji": "👎"}, {"value": "Other", "stays_last": True}]
-CHOICE_FIELDS: dict[str, Any] = {**ASKED, "prompt": "Which?", "options": OPTIONS, "randomize_options": True}
+OPTIONS = [{"value": "Yes"}, {"value": "No", "emoji": "👎"}, {"value": "Other", "kind": "last"}]
+ITEMS: dict[str, Any] = {**ASKED, "prompt": "Which?", "options": OPTIONS, "randomize_options": True}
+CHOICE_FIELDS: dict[str, Any] = {**ITEMS, "group": ""}
+SCALE: dict[str, Any] = {**ASKED, "group": "", "label_left": "", "label_center": "", "label_right": ""}
 YES_OR_NO = [{"value": "Yes"}, {"value": "No", "emoji": "👎"}, {"value": "Other", "anchor_position": "last"}]
 
 # Each block as the model writes it, and as our API takes it.
@@ -42,7 +44,7 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"prompt": "How many?", "required": True, "whole": True, "min": 0},
     ),
     "rating": (
-        {**ASKED, "prompt": "How good?", "max": 5, "label_left": "Poor", "label_right": "Great"},
+        {**SCALE, "prompt": "How good?", "max": 5, "label_left": "Poor", "label_right": "Great"},
         {
             "prompt": "How good?",
             "required": True,
@@ -52,12 +54,19 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         },
     ),
     "opinion_scale": (
-        {**ASKED, "prompt": "How sure?", "min": 0, "max": 6},
-        {"prompt": "How sure?", "required": True, "min": 0, "max": 6},
+        {**SCALE, "prompt": "How sure?", "min": 0, "max": 6, "label_center": "Half", "group": "Sure?"},
+        {
+            "prompt": "How sure?",
+            "required": True,
+            "min": 0,
+            "max": 6,
+            "group": "Sure?",
+            "scale": {"label_center": "Half"},
+        },
     ),
-    "nps": ({**ASKED, "prompt": "Recommend?"}, {"prompt": "Recommend?", "required": True}),
+    "nps": ({**ASKED, "group": "", "prompt": "Recommend?"}, {"prompt": "Recommend?", "required": True}),
     "ranking": (
-        {**CHOICE_FIELDS, "options": OPTIONS[:2], "rank_top_n": 1},
+        {**ITEMS, "options": OPTIONS[:2], "rank_top_n": 1},
         {
             "prompt": "Which?",
             "required": True,
@@ -88,6 +97,43 @@ def test_each_type_of_block_is_converted_to_our_form(
 
     assert mismatches(sent, schemas.CONVO) == []
     assert draft.blocks[0] == {"type": type_, "name": "Thing", **converted}
+    assert violations_of(draft) == []
+
+
+def test_options_ask_for_a_text_or_are_chosen_alone(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    """Rule 10.99. What a block cannot have is its last option."""
+    kinds = [{"value": kind, "kind": kind} for kind in ("plain", "last", "other", "exclusive")]
+    one = {"type": "single_punch", "name": "One", **CHOICE_FIELDS, "options": kinds[:3]}
+    several = {"type": "multi_punch", "name": "Several", **CHOICE_FIELDS, "options": kinds}
+    order = {"type": "ranking", "name": "Order", **ITEMS, "options": kinds[:2]}
+    sent = script(one, several, order)
+    assert mismatches(sent, schemas.CONVO) == []
+    assert mismatches(script({**one, "options": kinds}), schemas.CONVO) != []
+    anthropic.queue(sent, script({**one, "options": kinds}))
+
+    draft, other_draft = claude.draft_script(SURVEY), claude.draft_script(SURVEY)
+
+    special: list[dict[str, Any]] = [
+        {"value": "plain"},
+        {"value": "last", "anchor_position": "last"},
+        {"value": "other", "is_other": True},
+        {"value": "exclusive", "is_exclusive": True},
+    ]
+    assert [block["options"] for block in draft.blocks] == [special[:3], special, special[:2]]
+    assert violations_of(draft) == []
+    assert other_draft.blocks[0]["options"][3] == {"value": "exclusive", "anchor_position": "last"}
+
+
+def test_neighbours_share_a_title(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    """Rule 10.99."""
+    shared = {"type": "rating", **SCALE, "max": 5, "group": " How good was … "}
+    anthropic.queue(
+        script(*({**shared, "name": name, "prompt": f"The {name}?"} for name in ("Food", "Music")))
+    )
+
+    draft = claude.draft_script(SURVEY)
+
+    assert [block["group"] for block in draft.blocks] == ["How good was …"] * 2
     assert violations_of(draft) == []
 
 

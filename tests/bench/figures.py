@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from itertools import count
+from urllib.parse import urlencode
 
 import psycopg
 
@@ -59,6 +60,7 @@ def _parts(bench: Bench, project: Project, size: int) -> list[Result]:
     told = client.call("GET", path, headers=bench.headers()).json()
     assert isinstance(told["blocks"], list)
     choice = next(block["block_id"] for block in told["blocks"] if block["block_type"] == "single_punch")
+    where = urlencode({"where": 'item_0 != "none" AND (item_1 >= 0 OR item_1 < 0)'})
     minutes = count()
 
     def read(query: str) -> None:
@@ -71,6 +73,7 @@ def _parts(bench: Bench, project: Project, size: int) -> list[Result]:
     kinds = (
         ("filtered", "&status=completed&provider=web"),
         ("segmented", f"&segment_by={choice}"),
+        ("selected by an expression", f"&{where}"),
         ("filtered and segmented", f"&status=completed&provider=web&segment_by={choice}"),
     )
     return [

@@ -13,6 +13,7 @@ from gunicorn.http.unreader import IterUnreader
 from communities.gate.bodies import (
     MAX_BODY,
     MAX_DEPTH,
+    MAX_FILE_BODY,
     MAX_FORM,
     MAX_LINES_BODY,
     MAX_VALUES,
@@ -346,6 +347,8 @@ def test_a_body_in_chunks_is_read() -> None:
         ("/v1/", MAX_BODY),
         ("/v1/communities/1/projects/2/responses", MAX_LINES_BODY),
         ("/v1/communities/1/projects/2/responses/", MAX_BODY),
+        ("/v1/communities/1/pictures", MAX_FILE_BODY),
+        ("/admin/picture/upload/", MAX_FILE_BODY),
         ("/v1/communities/1/projects/2/responses/export", MAX_BODY),
         ("/v1/communities/1/projects/x/responses", MAX_BODY),
         ("/x/v1/communities/1/projects/2/responses", MAX_FORM),

@@ -6,6 +6,7 @@ import pytest
 from django.conf.locale import LANG_INFO
 from django.utils import timezone
 
+from communities.ground import brands
 from communities.models import Community, CommunitySettings, User
 from communities.services.tenants.places import is_language_tag
 from tests.factories import CommunityFactory
@@ -26,6 +27,7 @@ AS_EVER = {
     "thank_you_custom_message": None,
     "thank_you_custom_label": None,
     "privacy_url": None,
+    **dict.fromkeys(brands.FIELDS),
 }
 
 
@@ -150,6 +152,12 @@ def test_all_settings_change(caller: Caller) -> None:
         "thank_you_custom_message": "Thanks, and good luck.",
         "thank_you_custom_label": "Thanks",
         "privacy_url": "https://club.example/privacy",
+        "logo_url": "https://club.example/logo.png",
+        "accent_color": "FFee00",
+        "background_color": "101040",
+        "background_url": "https://club.example/back.png",
+        "font": "rounded",
+        "corners": "square",
     }
 
     changed = caller.patch("/settings", changes).json()

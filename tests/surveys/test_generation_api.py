@@ -95,8 +95,16 @@ def test_anonymous_never_ends_as_something_else_in_silence(caller, drafts, field
     assert any("anonymous" in each for each in made["generation"]["unmet"]) == is_unmet
 
 
+LEADS_AWAY = {"settings": {"end": {"url": "https://shop.example/?r=[response_id]"}}}
+
+
 @pytest.mark.parametrize(
-    ("fields", "mode"), [({}, "anonymous"), ({"privacy_mode": "transparent"}, "transparent")]
+    ("fields", "mode"),
+    [
+        ({}, "anonymous"),
+        ({"privacy_mode": "transparent"}, "transparent"),
+        (LEADS_AWAY, "transparent"),  # rule 6.183
+    ],
 )
 def test_a_wish_that_only_the_model_understood_counts_too(caller, monkeypatch, settings, fields, mode):
     """Rule 10.90."""

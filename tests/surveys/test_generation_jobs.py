@@ -98,13 +98,14 @@ def test_a_script_that_comes_later_makes_its_project_anonymous_if_the_model_unde
     """Rule 10.90."""
     provide(monkeypatch, settings, replace(GOOD, wishes={"privacy_mode": "anonymous"}))
     modes = {}
-    for fields in ({}, {"privacy_mode": "semi-private"}):
+    leads_away = {"settings": {"end": {"url": "https://shop.example/?r=[response_id]"}}}  # rule 6.183
+    for fields in ({}, {"privacy_mode": "semi-private"}, leads_away):
         made, work = pending(caller, **fields)
         generation.run(generation_id=work.pk)
         project = caller.get(f"/projects/{made['id']}").json()
         modes[project["settings"]["privacy_mode"]] = len(project["generation"]["unmet"])
 
-    assert modes == {"anonymous": 0, "semi-private": 1}
+    assert modes == {"anonymous": 0, "semi-private": 1, "transparent": 1}
 
 
 def test_a_quiz_that_comes_later_turns_scoring_on(caller, monkeypatch, settings):

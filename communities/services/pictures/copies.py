@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.urls import reverse
@@ -27,7 +28,8 @@ _WANT = """
     SELECT %s::bigint, address, name, now(), now()
     FROM unnest(%s::text[], %s::text[]) AS wanted (address, name)
     ON CONFLICT (community_id, md5(address)) DO UPDATE SET
-        wanted_at = excluded.wanted_at, due_at = excluded.due_at, attempt_count = 0
+        wanted_at = excluded.wanted_at, attempt_count = 0,
+        due_at = CASE WHEN picture.is_uploaded THEN NULL ELSE excluded.due_at END
     WHERE picture.due_at IS NULL
         AND (picture.fetched_at IS NULL OR picture.fetched_at < now() - interval '1 minute')
     RETURNING id
@@ -66,8 +68,21 @@ class Copy:
         return f"{settings.BASE_URL}{self.path}"
 
 
+def own_address(name: str) -> str:
+    """The address of an uploaded picture, as scripts and settings contain it: always with https."""
+    return f"https://{urlsplit(settings.BASE_URL).netloc}{reverse('picture', args=[name])}"
+
+
+def name_in(address: str) -> str | None:
+    """The name in an address of a picture of this site; None for other addresses."""
+    start, _, name = address.rpartition("/")
+    return name if f"{start}/" == own_address("x")[:-1] else None
+
+
 def check_address(address: str) -> None:
     """Raise BadAddress if a picture must not have this address (rule 9.13). The host is not resolved."""
+    if name_in(address):
+        return
     web_addresses.check_url(
         address.partition("#")[0], allow_http=False, allow_private=settings.PICTURES_ALLOW_PRIVATE_NETWORKS
     )
@@ -108,6 +123,22 @@ def in_community(community_id: int, addresses: Iterable[str | None]) -> Mapping[
     return {address: copy for (_, address), copy in found.items()}
 
 
+def problems(*, community_id: int, addresses: Iterable[str | None]) -> Mapping[str, str]:
+    """Why pictures could not be fetched, by address, in words for staff. Without addresses no statement
+    runs.
+    """
+    wanted = {address for address in addresses if address}
+    if not wanted:
+        return {}
+    rows = Picture.objects.filter(community_id=community_id, address__in=wanted).exclude(problem="")
+    return {row.address: _note_on(row) for row in rows.only("address", "problem", "due_at")}
+
+
+def _note_on(row: Picture) -> str:
+    later = " It is tried again later." if row.due_at else ""
+    return f"The picture could not be fetched: {row.problem}{later}"
+
+
 @dataclass(frozen=True, slots=True)
 class PictureState:
     """The state of a picture: the copy that pages show, and a note for staff."""
@@ -129,5 +160,4 @@ def state(*, community_id: int, address: str) -> PictureState:
     copy = Copy(row.name, row.width or 0, row.height or 0) if row.fetched_at else None
     if not row.problem:
         return PictureState(copy, "" if copy else "The picture is being fetched.")
-    later = " It is tried again later." if row.due_at else ""
-    return PictureState(copy, f"The picture could not be fetched: {row.problem}{later}")
+    return PictureState(copy, _note_on(row))

@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 
 import requests
 from django.conf import settings
-from django.db import connection, models
+from django.db import models
 from django.utils import timezone
 
 from communities.ground import outgoing as connections
@@ -25,7 +25,7 @@ from communities.ground.transactions import in_transaction
 from communities.ground.web_addresses import BadAddress
 from communities.models import Picture
 from communities.models.picture import random_name
-from communities.services.pictures import encoding
+from communities.services.pictures import copies, encoding, space
 from communities.services.pictures.copies import FETCH
 from communities.services.pictures.encoding import EncodedPicture, NotAPicture
 
@@ -35,11 +35,10 @@ WAITS = (timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), timede
 AT_ONCE = 2  # pictures in one process, so that webhooks have threads too
 SECONDS_OF_A_RUN = 30
 MAX_REDIRECTS = 3
-MAX_PICTURES = 2_000  # of a community; no more are fetched
+MAX_PICTURES = 2_000  # of a community; no more are fetched or uploaded
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAY_PASS = frozenset({408, 425, 429})  # statuses below 500 after which a retry may succeed
-_LOCK = 0x7069_6374  # the class of advisory locks on a community's space
 _free = threading.BoundedSemaphore(AT_ONCE)
 
 _CLAIM = """
@@ -129,6 +128,8 @@ def _require_sense(claimed: _Claimed) -> None:
 
 def _fetched(address: str) -> bytes:
     """The file at an address. Each redirect is checked like the address itself."""
+    if name := copies.name_in(address):
+        return _uploaded(name)
     deadline = time.monotonic() + SECONDS
     for _ in range(1 + MAX_REDIRECTS):
         response = _response(address, seconds=deadline - time.monotonic())
@@ -137,6 +138,14 @@ def _fetched(address: str) -> bytes:
             return _file(response)
         address = urljoin(address, location)
     raise _Failed("The address leads on too often.", is_final=True)
+
+
+def _uploaded(name: str) -> bytes:
+    """Another community's copy, or one that was deleted: this site does not fetch from itself."""
+    content = Picture.objects.filter(name=name).values_list("content", flat=True).first()
+    if content is None:
+        raise _Failed("There is no such picture here any more. Upload it again.", is_final=True)
+    return bytes(content)
 
 
 def _response(address: str, *, seconds: float) -> requests.Response:
@@ -169,16 +178,8 @@ def _file(response: requests.Response) -> bytes:
 @in_transaction
 def _store(claimed: _Claimed, picture: EncodedPicture, *, at: datetime) -> None:
     """Store a copy. Raises _Failed if the community's pictures take too much space already."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, hashint8(%s))", [_LOCK, claimed.community_id])
-        cursor.execute(
-            "SELECT coalesce(sum(size), 0) FROM communities_picture WHERE community_id = %s AND id <> %s",
-            [claimed.community_id, claimed.id],
-        )
-        used = int(cursor.fetchone()[0])
-    if used + len(picture.content) > settings.PICTURES_BYTES_PER_COMMUNITY:
-        size = settings.PICTURES_BYTES_PER_COMMUNITY / 1_048_576
-        raise _Failed(f"The community's pictures take {size:g} MB already.", is_final=True)
+    if problem := space.problem(claimed.community_id, len(picture.content), but_id=claimed.id):
+        raise _Failed(problem, is_final=True)
     held = _held(claimed)
     done = {"fetched_at": at, "problem": "", "attempt_count": 0, "due_at": None, "leased_until": None}
     if held.filter(digest=picture.digest).update(**done):

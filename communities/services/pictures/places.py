@@ -23,7 +23,15 @@ _places: list[Place] = [
     Place(
         ("communities_community.icon_url",),
         "SELECT id AS community_id, icon_url AS address FROM communities_community",
-    )
+    ),
+    *(
+        Place(
+            (f"communities_communitysettings.{name}",),
+            f"SELECT community_id, {name} AS address FROM communities_communitysettings "
+            f"WHERE {name} IS NOT NULL",
+        )
+        for name in ("logo_url", "background_url")
+    ),
 ]
 
 

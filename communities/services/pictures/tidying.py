@@ -1,4 +1,7 @@
-"""Fetches pictures for stored addresses that lack them, and deletes pictures without an address."""
+"""Fetches pictures for stored addresses that lack them, and deletes pictures without an address.
+
+The `wanted_at` of an upload is renewed while it is in use, because a deleted upload cannot be fetched again.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from communities.services.pictures import places
 from communities.services.pictures.copies import FETCH
 
 KEPT = timedelta(days=1)  # after an address was last written: its script may be restored, by undo or by hand
+KEPT_UPLOADS = timedelta(days=30)  # after an upload was last in use (rule 1.52)
+_USED = "used.community_id = picture.community_id AND used.address = picture.address"
 
 
 def tidy(*, at: datetime) -> None:
@@ -30,10 +35,15 @@ def tidy(*, at: datetime) -> None:
         if cursor.rowcount:
             wake(FETCH)
         cursor.execute(
-            f"SELECT id FROM communities_picture picture WHERE wanted_at < %s AND NOT EXISTS "
-            f"(SELECT FROM ({in_use}) used WHERE used.community_id = picture.community_id "
-            "AND used.address = picture.address)",
-            [at - KEPT],
+            f"UPDATE communities_picture picture SET wanted_at = %s FROM ({in_use}) used "
+            f"WHERE is_uploaded AND wanted_at < %s AND {_USED}",
+            [at, at - KEPT],
+        )
+        cursor.execute(
+            "SELECT id FROM communities_picture picture "
+            "WHERE wanted_at < CASE WHEN is_uploaded THEN %s ELSE %s END "
+            f"AND NOT EXISTS (SELECT FROM ({in_use}) used WHERE {_USED})",
+            [at - KEPT_UPLOADS, at - KEPT],
         )
         unused = [row[0] for row in cursor.fetchall()]
     Picture.objects.filter(pk__in=unused, wanted_at__lt=at - KEPT).delete()

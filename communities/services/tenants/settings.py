@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from copy import copy
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from communities import second_factors
 from communities.ground.actors import Actor
@@ -12,10 +13,27 @@ from communities.ground.audit_actions import Action
 from communities.ground.statements import by_id, prepared
 from communities.ground.transactions import in_transaction
 from communities.models import AuditEntry, Community, CommunitySettings
+from communities.services.pictures import copies
 from communities.services.trail import audit
+
+
+class Follow(Protocol):
+    """Follows a change of a community's settings, in its transaction."""
+
+    def __call__(self, *, before: CommunitySettings, after: CommunitySettings, at: datetime) -> None: ...
+
+
+_followers: list[Follow] = []
+
+
+def follow_by(follow: Follow) -> None:
+    """Register the function that follows changes, from the app that stores what depends on the settings."""
+    _followers[:] = [follow]
+
 
 # Settings that the first steps ask an admin to choose. A new community has the default of each.
 TO_CHOOSE = ("locale", "time_zone", "default_anonymous_mode")
+PICTURES = ("logo_url", "background_url")
 _COUNT_PROJECTS = """
     UPDATE communities_community SET total_project_count = total_project_count + %s,
         active_project_count = active_project_count + %s WHERE id = %s
@@ -47,12 +65,14 @@ def save_settings(*, actor: Actor, changes: Mapping[str, Any], at: datetime) -> 
     if not changes:
         return get_settings(community_id=community_id)
     row = _locked(community_id)
+    was = copy(row)
     before = {name: getattr(row, name) for name in changes}
     if changes.get(second_factors.FIELD) and not row.require_second_factor:
         second_factors.require_own(user_id=actor.user_id)
     for name, value in changes.items():
         setattr(row, name, value)
     row.save(update_fields=list(changes))
+    copies.want(community_id=community_id, addresses=[changes.get(name) for name in PICTURES])
     audit.record_change(
         actor=actor,
         action=Action.SETTINGS_UPDATED,
@@ -61,6 +81,8 @@ def save_settings(*, actor: Actor, changes: Mapping[str, Any], at: datetime) -> 
         before=before,
         after=changes,
     )
+    for follow in _followers:
+        follow(before=was, after=row, at=at)
     return row
 
 

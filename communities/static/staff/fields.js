@@ -1,4 +1,5 @@
-// Shows the value of some fields of forms beside them: `data-colour` gets a picker, `data-picture` the picture.
+// Shows the value of some fields of forms beside them: `data-colour` gets a picker, `data-picture` the picture and
+// a button that uploads one.
 
 const COLOUR = /^#?([0-9a-f]{6})$/i;
 const UNCHOSEN = "#ffffff";
@@ -51,9 +52,62 @@ export function addPicture(input) {
     else picture.removeAttribute("src");
   };
   input.addEventListener("change", show); // not at every key, because half an address is a wrong address
-  input.after(picture, note);
+  const upload = uploadButton(input, (words) => { note.textContent = words; note.hidden = !words; });
+  input.after(upload, picture, note);
   show();
-  return () => { if (document.activeElement !== input) show(); };
+  nameUpload(upload, input);
+  return () => {
+    nameUpload(upload, input);
+    if (document.activeElement !== input) show();
+  };
+}
+
+/** @param {HTMLElement} upload @param {HTMLInputElement} input */
+function nameUpload(upload, input) {
+  const name = input.getAttribute("aria-label") ?? input.labels?.[0]?.firstChild?.textContent?.trim() ?? "";
+  upload.querySelector("button")?.setAttribute("aria-label", `Upload a picture: ${name}`);
+}
+
+/** A button that uploads a picture, and writes its address into the input.
+ *  @param {HTMLInputElement} input @param {(words: string) => void} say */
+function uploadButton(input, say) {
+  const file = Object.assign(document.createElement("input"),
+    { type: "file", accept: "image/jpeg,image/png,image/gif,image/webp", hidden: true, disabled: input.disabled });
+  const button = Object.assign(document.createElement("button"),
+    { type: "button", className: "button second upload", textContent: "Upload…", disabled: input.disabled });
+  button.addEventListener("click", () => file.click());
+  file.addEventListener("change", async () => {
+    if (!file.files?.length) return;
+    say("Uploading…");
+    button.disabled = true;
+    const sent = await uploaded(file.files[0]);
+    button.disabled = false;
+    file.value = ""; // so that the same file may be chosen again
+    say(sent.note ?? "");
+    if (!sent.address) return;
+    input.value = sent.address;
+    for (const name of ["input", "change"]) input.dispatchEvent(new Event(name, { bubbles: true }));
+  });
+  const both = Object.assign(document.createElement("span"), { className: "uploading" });
+  both.append(button, file);
+  return both;
+}
+
+/** @param {File} file @returns {Promise<{address?: string, note?: string}>} */
+async function uploaded(file) {
+  const token = document.querySelector("[name=csrfmiddlewaretoken]")?.getAttribute("value") ?? "";
+  try {
+    const response = await fetch(document.body.dataset.pictureUpload ?? "", {
+      method: "POST", body: file,
+      headers: { Accept: "application/json", "Content-Type": "application/octet-stream", "X-CSRFToken": token },
+    });
+    const isJson = (response.headers.get("Content-Type") ?? "").includes("json");
+    const answer = isJson ? await response.json() : {};
+    if (response.ok && answer.address) return answer;
+    return { note: answer.note ?? answer.message ?? "The picture could not be uploaded. Load the page again and retry." };
+  } catch {
+    return { note: "The picture could not be uploaded, because there is no connection." };
+  }
 }
 
 /** The state of the copy of a picture (`communities.staff.pictures`). */

@@ -14,6 +14,7 @@ from surveys.drawing.theme import Page
 from surveys.drawing.widgets import Typed
 from surveys.engine.script import Block
 from surveys.engine.walk.answers import Reply
+from surveys.services.conversations.service import RowsChanged
 from surveys.services.previews import samples
 from surveys.services.previews.service import Preview
 from surveys.services.results.poll import PollResults
@@ -53,6 +54,9 @@ def perform(preview: Preview, page: Page, sent: QueryDict) -> Moved:
         return _with_error(preview, page, sent, block, str(refusal.violations[0]["message"]))
     except forms.BadForm as bad:
         return _with_error(preview, page, sent, block, str(bad))
+    except RowsChanged:
+        typed = forms.typed_in(block, sent)
+        return Moved(preview, _screen(preview, page, typed=typed, note=words.REWRITTEN), needs_page=True)
     except Conflict:
         note = words.REWRITTEN if block is None else words.MOVED_ON
         return Moved(preview, _screen(preview, page, note=note), needs_page=True)
@@ -64,6 +68,10 @@ def _perform(preview: Preview, page: Page, sent: QueryDict, block: Block | None)
             moved = preview.at_group().back()
         case "again":
             moved = preview.restarted()
+        case forms.SEND:
+            moved = preview.sent()
+        case do if do.startswith(forms.REVISE):
+            moved = preview.revised(forms.revised_id(do))
         case forms.SHOW_PAST:
             return Moved(preview, _screen(preview, page), needs_page=True)
         case "retract":
@@ -119,6 +127,8 @@ def _screen(
         screen = screens.end(view, votes=votes, past_change=past_change)
         ending = screen.ending and replace(screen.ending, redirect="")
         return replace(screen, note=note, ending=ending)
+    if view.is_at_review:
+        return screens.review(view, note=note)
     if preview.project.is_poll:
         screen = screens.first(view, page, votes=votes, typed=typed, error=error)
     else:

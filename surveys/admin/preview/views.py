@@ -79,7 +79,13 @@ def _page(opened: ProjectPage, template: str | None) -> Page:
     """The look of the project's page. Its forms post to the preview, and search engines do not list it."""
     community = opened.project.community
     locale = previews.locale_of(opened.project)
-    page = theme.page_of(project=opened.project, community=community, locale=locale, is_framed=False)
+    page = theme.page_of(
+        project=opened.project,
+        community=community,
+        locale=locale,
+        is_framed=False,
+        brand=previews.brand_of(opened.project),
+    )
     address = reverse("admin:surveys_project_script_preview", args=[opened.project.pk])
     query = f"?{urlencode({'template': template})}" if template else ""
     return replace(page, address=address + query, is_listed=False)

@@ -11,7 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from surveys.ai.models.json_values import JsonObject, as_integer, as_objects, as_text, malformed
-from surveys.ai.models.scripts import BLOCK_TYPES, FEEDBACK, Fields, is_scored, read_block, read_sentences
+from surveys.ai.models.scripts import (
+    BLOCK_TYPES,
+    FEEDBACK,
+    LABELS,
+    Fields,
+    is_scored,
+    kind_of,
+    read_block,
+    read_sentences,
+)
 from surveys.ai.provider import ProposedScript, RevisionRequest
 from surveys.engine.intake.fields import MAX_OPTIONS
 from surveys.engine.intake.reader import MAX_BLOCKS
@@ -20,11 +29,11 @@ from surveys.engine.script import CHOICES, SCALES, WITH_ITEMS, title_case
 
 KEPT = "kept"
 Block = Mapping[str, Any]  # as our API returns it
-_LABELS = ("label_left", "label_right")
 _PLAIN = (
     "name",
     "prompt",
     "description",
+    "group",
     "section",
     "required",
     "min",
@@ -55,7 +64,9 @@ def _shown_block(block: Block, texts: Mapping[str, Mapping[str, str]]) -> dict[s
     if block["type"] in CHOICES:
         grading = (_PLACES[block["type"]], *FEEDBACK)
         shown |= {key: block[key] for key in grading if block.get(key) is not None}
-    shown |= {key: label for key in _LABELS if (label := (block.get("scale") or {}).get(key))}
+    shown |= {key: label for key in LABELS if (label := (block.get("scale") or {}).get(key))}
+    if block["type"] in SCALES and (labels := _shown_point_labels(block)):
+        shown["point_labels"] = labels
     if block["type"] in WITH_ITEMS:
         shown["options"] = [_shown_option(option) for option in _options(block)]
     shown["show_when"] = list(_shown_conditions(block.get("show_when"), texts))
@@ -69,9 +80,19 @@ def _shown_option(option: Mapping[str, Any]) -> dict[str, object]:
     if option.get("score_values"):
         scores = option["score_values"].items()
         shown["scores"] = [{"bucket": bucket, "points": points} for bucket, points in scores]
-    if option.get("anchor_position") == "last":
-        shown["stays_last"] = True
+    if (kind := kind_of(option)) != "plain":
+        shown["kind"] = kind
     return shown
+
+
+def _shown_point_labels(block: Block) -> list[dict[str, object]]:
+    labelled = [option for option in _options(block) if option.get("label") and _is_point(option)]
+    return [{"point": int(option["value"]), "label": option["label"]} for option in labelled]
+
+
+def _is_point(option: Mapping[str, Any]) -> bool:
+    value = option["value"]
+    return value.isascii() and value.isdigit()
 
 
 def _shown_conditions(
@@ -204,7 +225,7 @@ def _changed(
     for key in differing - {"name", "options", "scale", "show_when", *_PLACES.values()}:
         changed[key] = after.get(key)
     if "scale" in differing:
-        labels = {key: (after.get("scale") or {}).get(key) for key in _LABELS}
+        labels = {key: (after.get("scale") or {}).get(key) for key in LABELS}
         changed["scale"] = {**(block.get("scale") or {}), **labels}
     if "show_when" in differing:
         for key in ("precondition", "hide_when"):
@@ -217,7 +238,28 @@ def _changed(
         _set_correct_answers(changed, block, raw, after)
     if block["type"] in SCALES and differing & {"min", "max"}:
         _set_points(changed, block, after)
+    if block["type"] in SCALES:
+        _set_point_labels(changed, raw, shown)
     return changed
+
+
+def _set_point_labels(changed: Fields, raw: JsonObject, shown: JsonObject) -> None:
+    """Word the labels of points anew; a point has one only if the stored scale has options."""
+    before, after = _labels_by_point(shown), _labels_by_point(raw)
+    if before == after or not _options(changed):
+        return
+    changed["options"] = [
+        {**option, "label": after.get(option["value"])}
+        if before.get(option["value"]) != after.get(option["value"])
+        else option
+        for option in _options(changed)
+    ]
+
+
+def _labels_by_point(raw: JsonObject) -> dict[str, str]:
+    labels = as_objects(raw.get("point_labels"), most=MAX_OPTIONS)
+    by_point = {str(as_integer(each.get("point"))): as_text(each.get("label")) for each in labels}
+    return {point: label for point, label in by_point.items() if label}
 
 
 def _set_points(changed: Fields, block: Block, after: Fields) -> None:
@@ -256,7 +298,8 @@ def _changed_options(block: Block, raw: JsonObject, after: Fields) -> list[Field
         if text != _text(before):
             changed["label"] = None if text == before["value"] else text
         changed["emoji"] = option.get("emoji")
-        changed["anchor_position"] = option.get("anchor_position")
+        if kind_of(before) != kind_of(option):
+            changed |= {key: option.get(key) for key in ("anchor_position", "is_other", "is_exclusive")}
         if "score_values" in before or "score_values" in option:
             changed["score_values"] = option.get("score_values")
         options.append(changed)

@@ -1,7 +1,8 @@
 """JSON schemas of the model's responses, within the part of JSON schema that the API enforces.
 
 The API supports no limits on lengths and numbers, and at most 24 optional properties and 16 unions in a
-schema. So nothing is nullable, the type of a block decides its fields, and the prompts state the rest.
+schema. So nothing is nullable, the type of a block decides its fields, texts that may be missing are required
+and may be empty, one `kind` says what is special about an option, and the prompts state the rest.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from surveys.ai.models.assignment import NO_OPINION
+from surveys.ai.models.scripts import OPTION_KINDS
 from surveys.ai.provider import SENTIMENTS, RemarkCode
 from surveys.engine.language.conditions import OPERATORS
-from surveys.engine.script import FORMATS
+from surveys.engine.script import FORMATS, SCALES
 
 Schema = dict[str, Any]
 
@@ -45,8 +47,6 @@ _CONDITION = _object(
     }
 )
 _SCORE = _object({"bucket": _TEXT, "points": _NUMBER})
-_OPTION_FIELDS = {"emoji": _TEXT, "scores": _list_of(_SCORE), "stays_last": _FLAG}
-_OPTION = _object({"value": _TEXT}, _OPTION_FIELDS)
 _QUESTION = {
     "name": _TEXT,
     "prompt": _TEXT,
@@ -54,9 +54,16 @@ _QUESTION = {
     "required": _FLAG,
     "show_when": _list_of(_CONDITION),
 }
-_CHOICE = {**_QUESTION, "options": _list_of(_OPTION), "randomize_options": _FLAG}
-_LABELS = {"label_left": _TEXT, "label_right": _TEXT}
 _RANGE = {"min": _INTEGER, "max": _INTEGER}
+# Neighbours with the same group share a title.
+_GROUPED = {**_QUESTION, "group": _TEXT}
+_LABELLED = {**_GROUPED, "label_left": _TEXT, "label_center": _TEXT, "label_right": _TEXT}
+
+
+def _choice(type_: str, question: Mapping[str, Schema]) -> Mapping[str, Schema]:
+    kind = {"type": "string", "enum": list(OPTION_KINDS[type_])}
+    option = _object({"value": _TEXT}, {"emoji": _TEXT, "scores": _list_of(_SCORE), "kind": kind})
+    return {**question, "options": _list_of(option), "randomize_options": _FLAG}
 
 
 def _block(
@@ -76,14 +83,20 @@ _CONTENT = _block(
     },
 )
 _FEEDBACK = {"when_correct": _TEXT, "when_incorrect": _TEXT}
-_SINGLE = _block("single_punch", _CHOICE, {"correct_answer_index": _INTEGER, **_FEEDBACK})
-_MULTI = _block("multi_punch", _CHOICE, {**_RANGE, "correct_answer_indexes": _list_of(_INTEGER), **_FEEDBACK})
-_RATING = _block("rating", {**_QUESTION, "max": _INTEGER}, _LABELS)
-_OPINION = _block("opinion_scale", {**_QUESTION, **_RANGE}, _LABELS)
-_NPS = _block("nps", _QUESTION)
+_SINGLE = _block(
+    "single_punch", _choice("single_punch", _GROUPED), {"correct_answer_index": _INTEGER, **_FEEDBACK}
+)
+_MULTI = _block(
+    "multi_punch",
+    _choice("multi_punch", _GROUPED),
+    {**_RANGE, "correct_answer_indexes": _list_of(_INTEGER), **_FEEDBACK},
+)
+_RATING = _block("rating", {**_LABELLED, "max": _INTEGER})
+_OPINION = _block("opinion_scale", {**_LABELLED, **_RANGE})
+_NPS = _block("nps", _GROUPED)
 _OPEN_TEXT = _block("open_text", {**_QUESTION, "format": {"type": "string", "enum": ["text", *FORMATS]}})
 _OPEN_NUMERIC = _block("open_numeric", {**_QUESTION, "whole": _FLAG}, _RANGE)
-_RANKING = _block("ranking", _CHOICE, {"rank_top_n": _INTEGER})
+_RANKING = _block("ranking", _choice("ranking", _QUESTION), {"rank_top_n": _INTEGER})
 _CALCULATED = _block("calculated_block", {"name": _TEXT, "calculated_formula": _TEXT})
 
 
@@ -119,11 +132,24 @@ _KEPT = _object({"type": {"type": "string", "const": "kept"}, "id": _INTEGER})
 
 
 def _with_id(block: Schema) -> Schema:
-    """The schema of a block that may be in the script already, as may its options: a new one has the id 0."""
+    """The schema of a block that may be in the script already, as may its options: a new one has the id 0.
+
+    A scale may have labels on its points.
+    """
     properties = {"id": _INTEGER, **block["properties"]}
     required = ["id", *block["required"]]
     if "options" in properties:
-        properties["options"] = _list_of(_object({"id": _INTEGER, "value": _TEXT}, _OPTION_FIELDS))
+        option = properties["options"]["items"]
+        properties["options"] = _list_of(
+            {
+                **option,
+                "properties": {"id": _INTEGER, **option["properties"]},
+                "required": ["id", *option["required"]],
+            }
+        )
+    if properties["type"]["const"] in SCALES:
+        properties["point_labels"] = _list_of(_object({"point": _INTEGER, "label": _TEXT}))
+        required.append("point_labels")
     return {**block, "properties": properties, "required": required}
 
 

@@ -19,12 +19,12 @@ from surveys.ai.models.json_values import (
     malformed,
 )
 from surveys.ai.provider import ProposedScript, ScriptRequest
-from surveys.engine.intake.fields import MAX_DESCRIPTION, MAX_OPTIONS
+from surveys.engine.intake.fields import MAX_DESCRIPTION, MAX_GROUP, MAX_OPTIONS
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.language import names
 from surveys.engine.language.references import TEXTS_WITH_TOKENS
 from surveys.engine.rules import naming
-from surveys.engine.script import FORMATS, Bucket, title_case
+from surveys.engine.script import FORMATS, GROUPED, Bucket, title_case
 
 _MAX_CONDITIONS = 20
 _MAX_SENTENCE, _MAX_SENTENCES = 200, 12
@@ -36,7 +36,16 @@ _WISHES = {
     "language": re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*"),
 }
 FEEDBACK = ("when_correct", "when_incorrect")
+# What is special about an option, by the type of its block. Neither an option with a text of its own nor an
+# exclusive one is shuffled.
+OPTION_KINDS = {
+    "single_punch": ("plain", "last", "other"),
+    "multi_punch": ("plain", "last", "other", "exclusive"),
+    "ranking": ("plain", "last"),
+}
 _POSITION = re.compile(r"\[(q[0-9]+)\]")
+
+LABELS = ("label_left", "label_center", "label_right")
 
 Fields = dict[str, Any]  # of a block, an option or a condition
 
@@ -107,6 +116,7 @@ def read_block(raw: JsonObject, block_names: frozenset[str]) -> Fields:
         "prompt": as_text(raw.get("prompt")),
         "description": as_text(raw.get("description"))[:MAX_DESCRIPTION] or None,
         "show_when": _all_of([_read_condition(condition, block_names) for condition in conditions]),
+        "group": as_text(raw.get("group"))[:MAX_GROUP].strip() or None if type_ in GROUPED else None,
         **_READERS[type_](raw),
     }
     for key in (*TEXTS_WITH_TOKENS, "calculated_formula"):
@@ -190,14 +200,14 @@ def _read_opinion(raw: JsonObject) -> Fields:
 
 
 def _read_scale(raw: JsonObject) -> Fields | None:
-    labels = {key: as_text(raw.get(key)) for key in ("label_left", "label_right")}
+    labels = {key: as_text(raw.get(key)) for key in LABELS}
     return {key: label for key, label in labels.items() if label} or None
 
 
 def _read_choice(raw: JsonObject) -> Fields:
     options = as_objects(raw.get("options"), most=MAX_OPTIONS)
     return {
-        "options": [_read_option(option) for option in options],
+        "options": [_read_option(option, as_text(raw.get("type"))) for option in options],
         "randomize_options": as_flag(raw.get("randomize_options")) or None,
         **_read_question(raw),
     }
@@ -229,7 +239,7 @@ def _read_calculated(raw: JsonObject) -> Fields:
     return {"calculated_formula": as_text(raw.get("calculated_formula"))}
 
 
-def _read_option(raw: JsonObject) -> Fields:
+def _read_option(raw: JsonObject, type_: str) -> Fields:
     scores = as_objects(raw.get("scores"), most=MAX_OPTIONS)
     points = {
         Bucket(as_text(score.get("bucket"))).key: _required_number(score.get("points"))
@@ -240,9 +250,23 @@ def _read_option(raw: JsonObject) -> Fields:
             "value": as_text(raw.get("value")),
             "emoji": as_text(raw.get("emoji")) or None,
             "score_values": points or None,
-            "anchor_position": "last" if as_flag(raw.get("stays_last")) else None,
+            **_of_kind(as_text(raw.get("kind")), type_),
         }
     )
+
+
+def _of_kind(kind: str, type_: str) -> Fields:
+    """The fields of an option of this kind. On a block that cannot have such a one, it is the last option."""
+    if kind in ("other", "exclusive") and kind in OPTION_KINDS[type_]:
+        return {f"is_{kind}": True}
+    return {} if kind in ("", "plain") else {"anchor_position": "last"}
+
+
+def kind_of(option: Mapping[str, Any]) -> str:
+    """The kind of an option as our API returns it."""
+    if option.get("is_other") or option.get("is_exclusive"):
+        return "other" if option.get("is_other") else "exclusive"
+    return "last" if option.get("anchor_position") == "last" else "plain"
 
 
 _READERS: Mapping[str, Callable[[JsonObject], Fields]] = {

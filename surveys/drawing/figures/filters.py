@@ -17,8 +17,9 @@ from communities.ground.sent_text import sent_text
 from communities.ground.sent_time import DAYS_REVERSED, check_day
 from surveys import response_sources
 from surveys.engine.flow.wording import heading
+from surveys.engine.language.lexer import MAX_LENGTH
 from surveys.engine.statistics import SEGMENT_TYPES
-from surveys.services.ground import metadata
+from surveys.services.ground import metadata, selecting
 from surveys.services.results.figures import Selection
 from surveys.services.scripts.cache import Catalogue
 
@@ -26,6 +27,7 @@ MAX_PROMPT = 70
 FIELD = "field."
 # The values of a field's menu: empty for all, `=` and a value, or this one, which no value can equal.
 NOT_GIVEN = "none"
+SUSPECTED = {"": "All", "false": "Without suspected ones", "true": "Suspected ones only"}
 COVERS = {"all": "All", "completed": "Completed", "partial": "Not completed"}
 
 
@@ -54,14 +56,17 @@ class ResultsForm(forms.Form):
     """Filters by status, date, channel and fields, and the field to compare by.
 
     Days are inclusive, in `zone`. `fields` are the offered fields, each with values. Fields that only the
-    address names can be chosen too, up to the number that a response can have.
+    address names can be chosen too, up to the number that a response can have. `where` is an expression,
+    which may name scores only with `solutions`.
     """
 
     status = forms.ChoiceField(choices=list(COVERS.items()), required=False)
     submitted_after = forms.DateField(required=False, validators=[check_day])
     submitted_before = forms.DateField(required=False, validators=[check_day])
     provider = forms.ChoiceField(required=False)
+    suspected = forms.ChoiceField(choices=list(SUSPECTED.items()), required=False)
     segment_by = forms.TypedChoiceField(required=False, coerce=_block_or_field, empty_value=None)
+    where = forms.CharField(required=False, max_length=MAX_LENGTH)
 
     def __init__(
         self,
@@ -71,8 +76,11 @@ class ResultsForm(forms.Form):
         zone: ZoneInfo,
         fields: Mapping[str, Sequence[str]],
         zone_reason: str = "",
+        language: str = "",
+        solutions: bool = True,
     ) -> None:
         super().__init__(data)
+        self._script, self._language, self._solutions = catalogue.script, language, solutions
         self.zone, self.zone_reason = zone, zone_reason
         self._choices("provider", [("", "All"), *response_sources.LABELS.items()])
         questions = [
@@ -113,6 +121,14 @@ class ResultsForm(forms.Form):
             self.add_error(str(each["field"]), str(each["message"]))
         return bool(faults)
 
+    def clean_where(self) -> str:
+        where: str = self.cleaned_data["where"]
+        try:
+            selecting.refuse_faults(where or None, script=lambda: self._script, solutions=self._solutions)
+        except InvalidRequest as refusal:
+            raise forms.ValidationError([str(each["message"]) for each in refusal.violations]) from refusal
+        return where
+
     def clean(self) -> dict[str, Any]:
         if self.has_too_many_fields:
             self.add_error(None, f"The address has more than {metadata.MAX_FIELDS} fields of its own.")
@@ -134,12 +150,16 @@ class ResultsForm(forms.Form):
     def selection(self) -> Selection:
         """The filters as a query. Invalid fields are left out; the form shows their errors."""
         first, last = self._cleaned("submitted_after"), self._cleaned("submitted_before")
+        where = self._cleaned("where") or None
         return Selection(
             covers=self.covers,
             submitted_after=first and self._midnight(first),
             submitted_before=last and self._midnight(last + timedelta(days=1)),
             provider=self._cleaned("provider") or None,
+            suspected=(chosen == "true") if (chosen := self._cleaned("suspected")) else None,
             fields=tuple(sorted(self._sent().items())),
+            where=where,
+            language=self._language if where else "",
         )
 
     def _sent(self) -> dict[str, str]:
@@ -153,14 +173,16 @@ class ResultsForm(forms.Form):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether responses are filtered by date, channel or fields."""
+        """Whether responses are filtered by date, channel, fields or an expression."""
         chosen = self.selection
-        return any((chosen.submitted_after, chosen.submitted_before, chosen.provider, chosen.fields))
+        days = (chosen.submitted_after, chosen.submitted_before)
+        is_marked = chosen.suspected is not None
+        return any((*days, chosen.provider, is_marked, chosen.fields, chosen.where))
 
     @property
     def query(self) -> str:
         """The selection as a part of an address; further parameters may follow."""
-        names = ["submitted_after", "submitted_before", "provider"]
+        names = ["submitted_after", "submitted_before", "provider", "suspected", "where"]
         names += [field.parameter for field in self.sent_fields]
         chosen = {"status": "" if self.covers == "all" else self.covers}  # all means no filter
         chosen |= {name: self._cleaned(name) for name in names}
@@ -181,8 +203,12 @@ class ResultsForm(forms.Form):
             words.append(f"submitted up to {_day(last)} ({self.zone})")
         if provider := self._cleaned("provider"):
             words.append(f"source is {response_sources.LABELS[provider]}")
+        if suspected := self._cleaned("suspected"):
+            words.append(SUSPECTED[suspected].lower())
         for name, value in self._sent().items():
             words.append(f"{name} is {value}" if value else f"{name} was not given")
+        if where := self._cleaned("where"):
+            words.append(f"where {where}")
         return words
 
     def _midnight(self, day: date) -> datetime:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from communities.ground.words import percent, plural
@@ -124,6 +125,25 @@ def funnel_of(project: Project, counted: Figures) -> Funnel | None:
     return Funnel(bars, DataTable(head, rows))
 
 
+def texts_of(counted: Figures, done: Analysis | None, *, is_narrowed: bool) -> dict[int, Any]:
+    """Return the `open_text` of each question, by block id: counts of now, with words of the analysis.
+
+    The words are about all responses, so a selection (`is_narrowed`) is shown without them.
+    """
+    analysed = done.blocks if done is not None and not is_narrowed else ()
+    words = {block["block_id"]: text for block in analysed if (text := block.get("open_text"))}
+    counts = {block["block_id"]: text for block in counted.blocks if (text := block["open_text"])}
+    return words | {block_id: _with_words(text, words.get(block_id)) for block_id, text in counts.items()}
+
+
+def _with_words(text: Mapping[str, Any], words: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if words is None:
+        return text
+    quotes = {theme["title"]: theme["quotes"] for theme in words["themes"]}
+    themes = [{**theme, "quotes": quotes.get(theme["title"], [])} for theme in text["themes"]]
+    return {**text, "summary": words["summary"], "themes": themes}
+
+
 def cards_of(
     project: Project,
     counted: Figures,
@@ -132,14 +152,15 @@ def cards_of(
     divided_by: int | str | None,
     is_filtered: bool = False,
     marks_solutions: bool = False,
+    right_sets: Mapping[int, int] = MappingProxyType({}),
 ) -> list[StaffCard]:
     """Return the questions of the script, then removed ones.
 
     The `divided_by` question is not compared with itself. With `is_filtered`, a question without answers says
     that it has none of the selected responses. `marks_solutions` marks the correct answers; only for readers
-    who may know them.
+    who may know them. `right_sets` are from `figures.right_sets`.
 
-    `texts` are the `open_text` of an analysis, by block id.
+    `texts` are the `open_text` of questions, by block id.
     """
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     legend = legend_of(counted.segments or ())
@@ -150,7 +171,7 @@ def cards_of(
         block = catalogue.blocks.get(entry["block_id"])
         card = draw_card(entry, block, script=catalogue.script, number=number, nobody=nobody)
         if marks_solutions and block is not None:
-            card = with_solution(card, entry, block)
+            card = with_solution(card, entry, block, exact=right_sets.get(card.id))
         comparison = None
         if legend and not card.notice and card.id != divided_by:
             comparison = compare(entry, block, legend)

@@ -17,6 +17,7 @@ from surveys.drawing.figures.charts import (
     number,
     signed,
 )
+from surveys.drawing.figures.texts import theme_bars
 from surveys.engine.script import Block
 
 MAX_DRAWN = 8
@@ -119,6 +120,8 @@ def compare(entry: Entry, block: Block | None, legend: Sequence[Series]) -> Segm
             rows = _rows_of_ranking(parts)
         case "open_numeric":
             rows = _rows_of_numbers(parts)
+        case "open_text" if drawn[0][1]["open_text"]:
+            groups, rows = _groups_of_themes(drawn), _rows_of_themes(parts)
         case _:
             rows = [("Answers", *(f"{part['response_count']:,}" for part in parts))]
     note = ""
@@ -137,6 +140,20 @@ def _groups(drawn: Drawn, block: Block | None) -> list[OptionComparison]:
     return [
         OptionComparison(bars[0].bar.text, bars[0].bar.emoji, bars) for bars in zip(*columns, strict=True)
     ]
+
+
+def _groups_of_themes(drawn: Drawn) -> list[OptionComparison]:
+    columns = [[SegmentBar(series, bar) for bar in theme_bars(part["open_text"])] for series, part in drawn]
+    return [OptionComparison(bars[0].bar.text, "", bars) for bars in zip(*columns, strict=True)]
+
+
+def _rows_of_themes(parts: Sequence[Entry]) -> Rows:
+    columns = [theme_bars(part["open_text"]) for part in parts]
+    rows = [
+        (bars[0].text, *(f"{bar.share} ({bar.count:,})" for bar in bars))
+        for bars in zip(*columns, strict=True)
+    ]
+    return [*rows, ("Answers read", *(f"{part['open_text']['analysed_count']:,}" for part in parts))]
 
 
 def _rows_of_bars(parts: Sequence[Entry], block: Block | None) -> Rows:

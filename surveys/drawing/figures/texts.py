@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from communities.ground.words import percent, plural
-from surveys.drawing.figures.charts import BarPart, Card, DataTable, divide
+from surveys.drawing.figures.charts import BarPart, Card, ChartBar, DataTable, divide
 
 SENTIMENTS = {"positive": "Positive", "neutral": "Neutral", "negative": "Negative"}
 TEXTS_HIDDEN = "People answered in their own words. Their texts are not shown here."
@@ -60,6 +60,14 @@ def sentiment_parts(counts: Mapping[str, int] | None) -> Sequence[BarPart]:
     if counts is None:
         return ()
     return divide([(key, text, counts.get(key, 0)) for key, text in SENTIMENTS.items()])
+
+
+def theme_bars(open_text: Mapping[str, Any]) -> list[ChartBar]:
+    """Return a bar for each theme, without words of answers."""
+    return [
+        ChartBar(theme["title"], theme["count"], percent(theme["percentage"]), f"{theme['percentage']:.2f}")
+        for theme in open_text["themes"]
+    ]
 
 
 def text_analysis(open_text: Mapping[str, Any]) -> TextAnalysis:

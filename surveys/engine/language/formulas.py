@@ -46,13 +46,13 @@ ValueOf: TypeAlias = Callable[[str], Value | values.Operand]  # takes a name as 
 NameOf: TypeAlias = Callable[[str], str]
 Result: TypeAlias = Decimal | str
 
-_DIGITS = 28
+DIGITS = 28
 _RESULT_DIGITS = 40
-_MAX_EXPONENT = 100  # digits before the point, or zeros after it; other numbers count as 0
+MAX_EXPONENT = 100  # digits before the point, or zeros after it; other numbers count as 0
 _COMPUTE = Context(prec=50, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[])
 _RETURN = Context(prec=_RESULT_DIGITS, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[])
 _READ = Context(prec=100, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[])
-_ROUND = Context(prec=_DIGITS, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[])
+_ROUND = Context(prec=DIGITS, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[])
 _ZERO = Decimal(0)
 
 _ORDERINGS: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
@@ -108,7 +108,7 @@ def parse(text: str) -> Formula:
 def rounded(number: Decimal, context: Context = _ROUND) -> Decimal:
     """The number rounded for comparison, or by the rules of `context`. Minus 0 is 0."""
     number = context.plus(number)
-    if not number or not number.is_finite() or not -_MAX_EXPONENT <= number.adjusted() < _MAX_EXPONENT:
+    if not number or not number.is_finite() or not -MAX_EXPONENT <= number.adjusted() < MAX_EXPONENT:
         return _ZERO
     whole = number.to_integral_value()
     return whole if whole == number else context.normalize(number)
@@ -158,7 +158,7 @@ def _plus(left: Decimal, right: Decimal) -> Decimal:
     total = _COMPUTE.add(left, right)
     if left and right and total.is_finite():
         greater = max(left.adjusted(), right.adjusted())
-        if total.adjusted() < greater - _DIGITS:
+        if total.adjusted() < greater - DIGITS:
             return _ZERO  # the rest is a rounding error
     return total
 

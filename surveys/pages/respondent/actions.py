@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
+from communities.gate import throttling
 from communities.ground.errors import Conflict, InvalidRequest, NotFound
 from communities.ground.words import plural
+from communities.services.mail.mails import is_sendable
 from surveys.drawing import forms, rewards, screens, words
 from surveys.drawing.screens import PastChange, Screen
 from surveys.drawing.widgets import Typed
@@ -23,11 +28,13 @@ from surveys.services.conversations.places import Full
 from surveys.services.conversations.saving import LimitReached, NotAgreed
 from surveys.services.conversations.view import ConversationView, VisitorView, of_visitor
 from surveys.services.ground import anonymity, metadata
+from surveys.services.responses import copies
 from surveys.services.scripts import editing as scripts
 
 # Parameters of the addresses to which forms redirect. They begin with `_`, because other parameters may be
 # names of blocks (`services/conversations/prefill.py`).
-AT, AGAIN, CHANGE = "_at", "_again", "_change"
+AT, AGAIN, CHANGE, COPY = "_at", "_again", "_change", "_copy"
+COPIES_PER_ADDRESS_AND_HOUR = 10  # mails that one network may ask for
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,8 @@ def show(visit: Visit) -> Screen:
     request, project = visit.request, visit.project
     if visit.link_fault is not None:
         return notices.link_over(visit, visit.link_fault)
+    if token := request.GET.get(copies.PARAMETER):
+        return _mailed_copy(visit, token)
     if _is_in_chat(visit):
         return notices.in_chat(visit)
     if visit.browser.has_answered and not (visit.is_live and request.GET.get(AGAIN)):
@@ -66,6 +75,8 @@ def show(visit: Visit) -> Screen:
         if view.is_completed:
             if CHANGE in request.GET and visit.is_live and project.change_poll:
                 return screens.vote_again(view, visit.page)
+            if COPY in request.GET and visit.has_copies:
+                return screens.copy(view, mails=project.mail_copy, address=visit.own_address)
             note = "" if follows_a_form else _answered_already(visit)
             return screens.end(view, votes=visit.votes, note=note)
         if visit.is_live:
@@ -156,10 +167,11 @@ def _perform(visit: Visit, do: str) -> Outcome:
         visit.stop_skipping()
         return _from_the_start(visit)
     if do.startswith(forms.REVISE):
-        return _revise(visit, conversation_id, do.removeprefix(forms.REVISE))
+        return _revise(visit, conversation_id, forms.revised_id(do))
     match do:
         case forms.SEND:
-            view = conversations.go_on(conversation_id=conversation_id, at=at)
+            view = conversations.go_on(conversation_id=conversation_id, at=at, ahead=visit.ahead)
+            visit.tell(view, *_completed(view))
             return _moved(visit, view, PastChange.REPLACED)
         case "back":
             block = posted_block(visit)
@@ -175,21 +187,24 @@ def _perform(visit: Visit, do: str) -> Outcome:
             return _moved(visit, view, PastChange.REPLACED)
         case "change":
             return _reopen_vote(visit, conversation_id)
+        case "ask-retract":
+            return _ask_to_retract(visit, conversation_id)
         case "retract":
             conversations.retract(conversation_id=conversation_id, at=at)
             visit.forget()
             return Outcome(partial(_retracted, visit))
         case "again":
             return _answer_again(visit)
+        case "copy" | "mail" if visit.has_copies:
+            return _copy(visit, conversation_id, mails=do == "mail" and visit.project.mail_copy)
         case "hide":
             return _hide(visit, conversation_id)
     return _moved(visit, conversations.get(conversation_id=conversation_id, at=at), PastChange.REPLACED)
 
 
-def _revise(visit: Visit, conversation_id: uuid.UUID, block_id: str) -> Outcome:
+def _revise(visit: Visit, conversation_id: uuid.UUID, block_id: int) -> Outcome:
     """Go back from the review to one question."""
-    number = int(block_id) if block_id.isascii() and block_id.isdigit() and len(block_id) < 19 else 0
-    view = conversations.revise(conversation_id=conversation_id, block_id=number, at=visit.at)
+    view = conversations.revise(conversation_id=conversation_id, block_id=block_id, at=visit.at)
     if view.resumed:
         return _standing(visit, view, note=words.MOVED_ON)
     return _moved(visit, view, PastChange.REPLACED)
@@ -208,29 +223,21 @@ def _begin(visit: Visit, do: str) -> Outcome:
         conversations.require_valid(project=visit.project, block=block, raw=raw)
     if (text := visit.project.consent) and visit.request.POST.get(forms.CONSENT) != str(consent_mark(text)):
         return _without_consent(visit)
-    if visit.has_traps and not protection.is_proven(visit.request, visit.project):
-        may_be_a_program = protection.may_be_a_program(
-            visit.request,
-            visit.project,
-            is_sealed=visit.arrival.is_sealed,
-            since=visit.browser.since,
-            is_answer=do != "go" or visit.ahead.skips,
-            at=visit.at,
-        )
-        if may_be_a_program:
-            visit.task = protection.task(visit.project, do=do)
-            return _again(visit, words.ANOTHER_TASK if visit.request.POST.get("task") else words.TASK)
+    if visit.has_traps and (asks := _proof_asked(visit, do)) is not None:
+        return asks
     visit.require_admitted()
     visit.respondent = admission.agreeing(visit.respondent, visit.project.consent or "")
     project_id, respondent = visit.project.pk, visit.respondent
     at, seed = visit.at, visit.browser.seed
     if block is None:
         view = conversations.begin(project_id=project_id, respondent=respondent, at=at, seed=seed)
+        visit.tell(view, "started")
         visit.remember(view)
         return _standing(visit, view, note=words.REWRITTEN)
     if visit.project.is_poll and block.asks:
         raw = _raw_answer(visit, block)
         view = conversations.vote(project_id=project_id, respondent=respondent, raw=raw, at=at, seed=seed)
+        visit.tell(view, "started", "answered", "completed")
         visit.remember(view)
         return _moved(visit, view, PastChange.KEPT)
     view = conversations.begin_with_move(
@@ -244,10 +251,36 @@ def _begin(visit: Visit, do: str) -> Outcome:
         group=group,
         stops=True,
     )
+    visit.tell(view, "started", *(() if do == "go" else ("answered",)), *_completed(view))
     visit.remember(view)
     if view.resumed:
         return _standing(visit, view, note=words.WELCOME_BACK if do == "go" else words.MOVED_ON)
     return _moved(visit, view, _past_change(visit, view, block))
+
+
+def _proof_asked(visit: Visit, do: str) -> Outcome | None:
+    """The same step with a task, if a program may have sent this first form; None if it is accepted."""
+    project, at = visit.project, visit.at
+    given = protection.proof(visit.request, project, at=at)
+    if given.is_done:
+        admission.note_proof(project_id=project.pk, outcome="passed", at=at)
+        if given.is_hasty and visit.respondent.person is None:
+            visit.respondent = replace(visit.respondent, is_suspected=True)
+        return None
+    may_be_a_program = protection.may_be_a_program(
+        visit.request,
+        project,
+        is_sealed=visit.arrival.is_sealed,
+        since=visit.browser.since,
+        is_answer=do != "go" or visit.ahead.skips,
+        at=at,
+    )
+    if not may_be_a_program:
+        return None
+    is_again = bool(visit.request.POST.get("task"))
+    admission.note_proof(project_id=project.pk, outcome="refused" if is_again else "asked", at=at)
+    visit.task = protection.task(project, do=do, at=at)
+    return _again(visit, words.ANOTHER_TASK if is_again else words.TASK)
 
 
 def _without_consent(visit: Visit) -> Outcome:
@@ -265,20 +298,29 @@ def _move(visit: Visit, conversation_id: uuid.UUID, do: str) -> Outcome:
         view = conversations.go_on(
             conversation_id=conversation_id, at=at, block_id=block.id, ahead=visit.ahead, stops=True
         )
+        visit.tell(view, *_completed(view))
         return _moved(visit, view, _past_change(visit, view, block))
     if group := _group_of(visit, do):
         view = conversations.answer_group(
             conversation_id=conversation_id, raws=group, at=at, ahead=visit.ahead
         )
+        visit.tell(view, "answered", *_completed(view))
         return _moved(visit, view, PastChange.REPLACED)
     raw = _raw_answer(visit, block)
     if visit.project.is_poll:
         view = conversations.change_vote(conversation_id=conversation_id, raw=raw, at=at)
+        visit.tell(view, "answered")
         return _moved(visit, view, PastChange.KEPT)
     view = conversations.answer(
         conversation_id=conversation_id, raw=raw, at=at, ahead=visit.ahead, stops=True
     )
+    visit.tell(view, "answered", *_completed(view))
     return _moved(visit, view, _past_change(visit, view, block))
+
+
+def _completed(view: ConversationView) -> Sequence[str]:
+    """The event of a move that ended the conversation."""
+    return ("completed",) if view.is_completed else ()
 
 
 def _past_change(visit: Visit, view: ConversationView, block: Block) -> PastChange:
@@ -315,6 +357,56 @@ def _reopen_vote(visit: Visit, conversation_id: uuid.UUID) -> Outcome:
         return _moved(visit, view, PastChange.REPLACED)
     address = f"{visit.page.address}?{CHANGE}=1#step"
     return Outcome(partial(screens.vote_again, view, visit.page), address)
+
+
+def _ask_to_retract(visit: Visit, conversation_id: uuid.UUID) -> Outcome:
+    """Ask whether the vote is to be taken back. It counts until the visitor says so."""
+    view = conversations.get(conversation_id=conversation_id, at=visit.at)
+    if not (view.is_completed and visit.is_live and visit.project.change_poll):
+        return _moved(visit, view, PastChange.REPLACED)
+    return Outcome(notices.take_back)
+
+
+def _copy(visit: Visit, conversation_id: uuid.UUID, *, mails: bool) -> Outcome:
+    """Show all answers of a conversation that is over, or mail them."""
+    view = conversations.get(conversation_id=conversation_id, at=visit.at)
+    if not view.is_completed:
+        return _moved(visit, view, PastChange.REPLACED)
+    draw = partial(screens.copy, view, mails=visit.project.mail_copy, address=visit.own_address)
+    if not mails:
+        return Outcome(draw, f"{visit.page.address}?{COPY}=1#step")
+    to = visit.request.POST.get("email", "").strip()
+    draw = partial(draw, address=to)
+    if not _is_address(to):
+        return Outcome(partial(draw, error=words.NOT_AN_ADDRESS))
+    name = f"colloquy:copies:{throttling.hashed(throttling.address_of(visit.request))}"
+    if throttling.take(name, COPIES_PER_ADDRESS_AND_HOUR, seconds=throttling.HOUR).is_used_up:
+        return Outcome(partial(draw, error=words.TOO_MANY_MAILS))
+    try:
+        copies.send(view, to=to, user_id=visit.signed_in_id, at=visit.at)
+    except Conflict:
+        return Outcome(partial(draw, error=words.TOO_MANY_MAILS))
+    return Outcome(partial(draw, address="", note=words.MAILED.format(to=to)))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        validate_email(text)
+    except ValidationError:
+        return False
+    return is_sendable(text)
+
+
+def _mailed_copy(visit: Visit, token: str) -> Screen:
+    """The answers to which the link of a mail leads."""
+    conversation_id = copies.opened(visit.project, token, at=visit.at)
+    try:
+        if conversation_id is not None:
+            view = conversations.get(conversation_id=conversation_id, at=visit.at)
+            return screens.copy(view, leads_back=False)
+    except NotFound:  # the response was deleted
+        pass
+    return notices.no_copy()
 
 
 def _hide(visit: Visit, conversation_id: uuid.UUID) -> Outcome:

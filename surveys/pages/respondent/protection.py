@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
@@ -27,13 +28,31 @@ _SALT = "surveys.proof"
 _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
-def task(project: Project, *, do: str) -> Task:
+# Hashes that a browser computes in a second at most, and the seconds that a person needs for the question.
+MOST_HASHES_PER_SECOND = 1_000_000
+LEAST_SECONDS_TO_RECKON = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a form says about the task that it carries. `is_hasty`: it was done faster than a browser or a
+    person can.
+    """
+
+    is_done: bool
+    is_hasty: bool = False
+
+
+NO_PROOF = Proof(is_done=False)
+
+
+def task(project: Project, *, do: str, at: datetime) -> Task:
     """A new task for the first form of a project."""
     nonce, most = secrets.token_urlsafe(12), settings.PROOF_OF_WORK_HASHES
     target = _hash(nonce, str(secrets.randbelow(most)))
     first, second = _summands(nonce)
     return Task(
-        signed=signing.dumps([project.slug, nonce, target], salt=_SALT),
+        signed=signing.dumps([project.slug, nonce, target, at.timestamp()], salt=_SALT),
         nonce=nonce,
         target=target,
         most=most,
@@ -42,17 +61,20 @@ def task(project: Project, *, do: str) -> Task:
     )
 
 
-def is_proven(request: HttpRequest, project: Project) -> bool:
+def proof(request: HttpRequest, project: Project, *, at: datetime) -> Proof:
     """Whether the form carries a task that was done. Each task counts once, right or wrong."""
     sent = request.POST
     try:
-        slug, nonce, target = signing.loads(sent.get("task", ""), salt=_SALT, max_age=throttling.HOUR)
-    except signing.BadSignature:
-        return False
+        slug, nonce, target, begun = signing.loads(sent.get("task", ""), salt=_SALT, max_age=throttling.HOUR)
+    except (signing.BadSignature, ValueError):
+        return NO_PROOF
     is_new = not throttling.take(f"colloquy:task:{nonce}", 1, seconds=throttling.HOUR).is_used_up
     found, answer = sent.get("found", ""), sent.get("sum", "").strip()
-    is_done = _hash(nonce, found) == target or answer == str(sum(_summands(nonce)))
-    return is_new and is_done and slug == project.slug
+    is_found = _hash(nonce, found) == target
+    if not (is_new and slug == project.slug and (is_found or answer == str(sum(_summands(nonce))))):
+        return NO_PROOF
+    least = int(found) / MOST_HASHES_PER_SECOND if is_found else LEAST_SECONDS_TO_RECKON
+    return Proof(is_done=True, is_hasty=at.timestamp() - begun < least)
 
 
 def _hash(nonce: str, number: str) -> str:
@@ -95,7 +117,7 @@ def is_in_a_burst(request: HttpRequest, project: Project) -> bool:
     most = settings.CONVERSATIONS_PER_ADDRESS_AND_MINUTE
     of_address = throttling.take(f"colloquy:begun:{address}", most, seconds=throttling.MINUTE)
     # The limit of a project is high, so a process counts to a tenth of it without a round trip.
-    most = settings.CONVERSATIONS_PER_PROJECT_AND_MINUTE
+    most = project.max_begun_per_minute or settings.CONVERSATIONS_PER_PROJECT_AND_MINUTE
     of_project = throttling.take_seldom(f"colloquy:begun:project:{project.pk}", most)
     return of_address.is_used_up or of_project.is_used_up
 

@@ -26,6 +26,7 @@ from surveys.services.conversations.view import ConversationView
 from surveys.services.ground import metadata
 from surveys.services.links.opening import Fault, Guest
 from surveys.services.projects import addresses
+from surveys.services.responses import copies
 from surveys.services.scripts import editing as scripts
 
 
@@ -49,6 +50,7 @@ class Visit:
     asked: Asked = NOBODY_ASKED  # the outcome of asking the platforms about the respondent
     ahead: Prefill = NOTHING
     task: Task | None = None  # to be done before a first form is accepted
+    events: tuple[str, ...] = ()  # what the site around a frame is told
     keeps_form: bool = False  # the browser stores the form until the project admits the respondent
 
     @classmethod
@@ -69,6 +71,8 @@ class Visit:
             locale=destination.locale,
             is_framed=is_framed,
             privacy_url=destination.privacy_url,
+            embedded=request.GET,
+            brand=destination.brand,
         )
         browser = personal_links.followed(request, arrival.browser)
         if request.GET and request.method == "GET":
@@ -79,6 +83,8 @@ class Visit:
             browser = arrival.browser
         # On an anonymous project an address with fields, given to one member, would name the member.
         is_named = project.is_anonymous and (guest is not None or respondent.is_member)
+        if guest is not None or fault is not None:  # the page of one person is shared with nobody
+            page = replace(page, is_listed=False)
         carried = (
             guest.metadata if guest else {}
         )  # takes precedence over the address, which its reader can change
@@ -133,8 +139,22 @@ class Visit:
     @property
     def has_traps(self) -> bool:
         """Whether the next form is protected against scripts: it may begin a conversation on an open page."""
-        is_open = self.project.participation == Project.Participation.OPEN_WEB
-        return is_open and self.browser.conversation_id is None and self.task is None
+        return self.project.is_public and self.browser.conversation_id is None and self.task is None
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether respondents may keep a copy of their answers (rule 6.230)."""
+        return not self.project.is_anonymous and not self.project.is_poll
+
+    @property
+    def signed_in_id(self) -> int | None:
+        """The signed-in person. Whoever has a personal link need not be its member."""
+        return self.respondent.user_id if self.guest is None else None
+
+    @property
+    def own_address(self) -> str:
+        """The confirmed address of the signed-in person, if the project mails copies."""
+        return copies.own_address(user_id=self.signed_in_id) if self.project.mail_copy else ""
 
     @property
     def votes(self) -> Votes:
@@ -169,6 +189,11 @@ class Visit:
         if view.is_completed:
             self.ahead = NOTHING
 
+    def tell(self, view: ConversationView, *events: str) -> None:
+        """Tell the site around a frame what a form did, if it moved the conversation (rule 6.234)."""
+        if not view.resumed:
+            self.events = events
+
     def stop_skipping(self) -> None:
         """Show each question that was answered ahead, for a respondent who wants to read them."""
         self.ahead = replace(self.ahead, skips=False)
@@ -202,9 +227,9 @@ class Visit:
         may_be_in_cookie = frames.keeps_cookies() and self._is_new_in_frame
         is_kept = not self._is_new_in_frame and not self._has_changed
         if known_by == "cookie" or may_be_in_cookie or is_kept:
-            return Handover("", 0, known_by)
+            return Handover("", 0, known_by, self.events)
         until = self.at + frames.LIFETIME
-        return Handover(self._token(until), int(until.timestamp()), known_by)
+        return Handover(self._token(until), int(until.timestamp()), known_by, self.events)
 
     def _remember_in_frame(self, response: HttpResponse) -> None:
         """Set the cookie for a new visitor, or after a change of the visit.

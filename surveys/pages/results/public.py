@@ -138,6 +138,7 @@ def _render(destination: Destination, context: Mapping[str, object], *, status: 
         community=destination.community,
         locale=destination.locale,
         is_framed=False,
+        brand=destination.brand,
     )
     context = {
         "subtitle": destination.community.name,

@@ -30,7 +30,8 @@ def ask(*, conversation_id: uuid.UUID, asked: int, now: Callable[[], datetime] =
 
     The question is paid before the call, and what was paid is returned if none is asked.
     """
-    request = _request(conversation_id, asked, now())
+    began = now()
+    request = _request(conversation_id, asked, began)
     if request is None:
         return
     project, to_ask = request
@@ -38,19 +39,21 @@ def ask(*, conversation_id: uuid.UUID, asked: int, now: Callable[[], datetime] =
     outcome = paying.pay_for_follow_up(community_id=community_id, project_id=project.pk)
     if outcome is not None:
         _store(conversation_id, asked, None, now())
-        spending.count_follow_up(outcome)
+        spending.count_follow_up(outcome, community_id=community_id, at=began)
         return
-    question, is_asked = None, False
+    question, is_asked, outcome = None, False, "none"
     try:
         jobs.close_connection()
         question = ai.get_provider().ask_further(to_ask)
     except ProviderError:  # logged by the provider
-        question = None
+        outcome = "failed"
     finally:
         is_asked = _store(conversation_id, asked, question, now())
         if not is_asked:
             paying.return_follow_up(community_id=community_id)
-    spending.count_follow_up("asked" if is_asked else "late" if question else "none")
+    if question:
+        outcome = "asked" if is_asked else "late"
+    spending.count_follow_up(outcome, community_id=community_id, at=began)
 
 
 @in_transaction

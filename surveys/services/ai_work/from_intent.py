@@ -104,7 +104,7 @@ def create_project(*, prepared: Prepared, at: datetime) -> CreatedFromIntent:
             draft.scoring_enabled and work.request["scoring"] is None
         )
         if generation.makes_anonymous(work):
-            projects.become_anonymous(plan.project)
+            projects.become_anonymous(plan.project, plan.new.script)
         plan = projects.plan_with_draft(plan=plan, blocks=draft.blocks, scoring=is_scored)
     created = projects.save_plan(
         plan=plan,

@@ -1,11 +1,13 @@
-"""A row for each answer that was read: which answers lack one, storing, counting, correcting (rule 10.21).
+"""A row for each answer that was read: which answers lack one, storing, correcting, quoting (rule 10.21).
 
     question_ids(project_id=…)                  the open questions that are read
     count_unread(project_id=…, covers=…)        how many answers an analysis would read
     to_read(…)                                  the next of them, in the order of conversations
     sample(…), sample_unfit(…)                  answers from which a provider names themes
     store(…)                                    what a provider read in a batch
-    report(…)                                   counts, shares and quotes, by SQL over the rows
+    quotes(…)                                   some quotes of each theme
+
+`surveys.services.counting.themes` counts the rows.
 
 An answer is unread if it has no row, or one by the local provider while a better one is at work. It is
 outdated if a theme of its question is newer than its row: then it is read against these themes alone.
@@ -141,6 +143,15 @@ def to_read(
     return [Text(*row) for row in fetch_rows(sql, values)]
 
 
+def texts(*, block_id: int, conversation_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """The answers to a question in these conversations, cut to MAX_READ."""
+    sql = f"""
+        SELECT c.id, {_TEXT} FROM surveys_answer a JOIN surveys_conversation c ON c.id = a.conversation_id
+        WHERE a.block_id = %s AND a.ordinal = 0 AND a.conversation_id = ANY(%s)
+    """
+    return dict(fetch_rows(sql, [block_id, list(conversation_ids)]))
+
+
 def sample(*, block_id: int) -> list[str]:
     """At most MAX_SAMPLE answers to a question, evenly over the order of their conversations.
 
@@ -168,6 +179,17 @@ def _evenly(rows: str, condition: str, block_id: int) -> list[str]:
         ORDER BY place
     """
     return [text for (text,) in fetch_rows(sql, {"block": block_id})]
+
+
+def count_answers(*, block_id: int, covers: str) -> int:
+    """How many people have answered a question."""
+    joined = (
+        f"JOIN surveys_conversation c ON c.id = a.conversation_id {_COVERS[covers]}"
+        if covers in _COVERS
+        else ""
+    )
+    sql = f"SELECT count(*) FROM surveys_answer a {joined} WHERE a.block_id = %s AND a.ordinal = 0"
+    return int(fetch_rows(sql, [block_id])[0][0])
 
 
 def unfit_share(*, block_id: int) -> tuple[int, int]:
@@ -349,52 +371,7 @@ def _tell(project: Project, ids: Sequence[uuid.UUID], *, at: datetime) -> None:
     )
 
 
-# --- Counting ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class CountedThemes:
-    """What the rows of a question say: answers by sentiment, and by theme and sentiment; None: not judged."""
-
-    answer_count: int
-    sentiments: Mapping[str | None, int]
-    themes: Mapping[int, Mapping[str | None, int]]
-
-    @property
-    def read_count(self) -> int:
-        return sum(self.sentiments.values())
-
-
-def counted(*, block_id: int, covers: str) -> CountedThemes:
-    """Count the readings of a question in one statement."""
-    joined = (
-        f"JOIN surveys_conversation c ON c.id = {{}}.conversation_id {_COVERS[covers]}"
-        if covers in _COVERS
-        else ""
-    )
-    sql = f"""
-        WITH read AS MATERIALIZED (
-            SELECT r.themes, r.sentiment FROM surveys_reading r {joined.format("r")}
-            WHERE r.block_id = %(block)s
-        )
-        SELECT 'answers', NULL::bigint, NULL, count(*) FROM surveys_answer a {joined.format("a")}
-            WHERE a.block_id = %(block)s AND a.ordinal = 0
-        UNION ALL SELECT 'read', NULL, sentiment, count(*) FROM read GROUP BY sentiment
-        UNION ALL SELECT 'theme', theme, sentiment, count(*) FROM read, unnest(themes) AS theme
-            GROUP BY theme, sentiment
-    """
-    answer_count = 0
-    sentiments: dict[str | None, int] = {}
-    themes: dict[int, dict[str | None, int]] = {}
-    for kind, theme, sentiment, count in fetch_rows(sql, {"block": block_id}):
-        if kind == "answers":
-            answer_count = count
-        elif kind == "read":
-            sentiments[sentiment] = count
-        else:
-            themes.setdefault(theme, {})[sentiment] = count
-    return CountedThemes(answer_count, sentiments, themes)
-
+# --- Quotes -----------------------------------------------------------------------------------------------
 
 QUOTES_TO_CHOOSE_FROM = 12
 

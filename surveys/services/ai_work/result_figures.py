@@ -8,7 +8,6 @@ Nothing here is anybody's own words, except titles of themes and texts of questi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -22,10 +21,7 @@ from surveys.engine.flow.wording import heading
 from surveys.engine.script import SCALES, Block
 from surveys.engine.statistics import percentage
 from surveys.models import Analysis, Project, ResultsCount
-from surveys.services.ai_work import readings
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.ai_work.analysis.texts import FoundThemes
-from surveys.services.ground import access
 from surveys.services.ground.anonymity import LEAST_ANSWERS
 from surveys.services.results import readers
 from surveys.services.results.figures import Figures
@@ -50,38 +46,22 @@ def readable(*, actor: Actor, project: Project, at: datetime) -> list[Referenced
     if isinstance(seen, ResultsCount):
         raise Unavailable(BEING_COUNTED, retry_after=5)
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
-    texts = _texts(actor, project, seen, at)
+    texts = _texts(project, seen, at)
     return [*_of(seen, catalogue, texts)][:MAX_FIGURES]
 
 
-def _texts(
-    actor: Actor, project: Project, seen: Figures | SharedResults, at: datetime
-) -> Mapping[int, Json | None]:
+def _texts(project: Project, seen: Figures | SharedResults, at: datetime) -> Mapping[int, Json | None]:
     """What was read in the answers to open questions, by block.
 
-    Readers of single responses get the counts of now, others what the latest analysis shows them.
+    Readers of shared results of an anonymous project get what the latest analysis shows them.
     """
-    if access.may_read_people(actor=actor, project=project):
-        read = readings.question_ids(project_id=project.pk)
-        found = [
-            FoundThemes.of(block_id=block["block_id"], covers=Analysis.Covers.ALL)
-            for block in seen.blocks
-            if block["block_id"] in read
-        ]
-        return {each.block_id: _counted(each) for each in found if each.read_count}
+    if isinstance(seen, Figures):
+        return {block["block_id"]: block["open_text"] for block in seen.blocks}
     newest = analysis.rendered(project_id=project.pk, covers=Analysis.Covers.ALL, with_ai=None)
     if newest is None or newest["status"] != Analysis.Status.COMPLETED:
         return {}
     newest = analysis.in_aggregate(newest, project=project, at=at)
     return {each["block_id"]: each["open_text"] for each in orjson.loads(orjson.dumps(newest["blocks"]))}
-
-
-def _counted(found: FoundThemes) -> Json:
-    return {
-        "analysed_count": found.read_count,
-        "themes": [asdict(theme) for _, theme in found.ranked],
-        "sentiment": found.moods,
-    }
 
 
 def _of(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from threading import BoundedSemaphore
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from communities.gate import throttling
 from communities.ground.errors import Forbidden, refuse
 from communities.ground.rounding import Rounding
+from communities.ground.statements import prepared
 from communities.identity_providers.failures import PlatformUnavailable, TokenRefused
 from communities.services.people import identities, members, platform_members, sign_ins
 from communities.services.people.members import Account, KnownPerson
@@ -90,6 +91,7 @@ class Respondent:
     display_name: str = ""
     consents: bool = False
     agreed_to: int | None = None
+    is_suspected: bool = False  # a program may be responding (rule 6.246)
 
     @property
     def user_id(self) -> int | None:
@@ -115,6 +117,48 @@ class Respondent:
 
 
 NAMELESS = Respondent()
+
+
+@dataclass(frozen=True, slots=True)
+class ProofFigures:
+    """How often a project's page asked for a proof, and how many responses are suspected (rule 6.245)."""
+
+    asked: int = 0
+    passed: int = 0
+    refused: int = 0
+    suspected: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.asked or self.passed or self.refused or self.suspected)
+
+
+def note_proof(*, project_id: int, outcome: str, at: datetime) -> None:
+    """Count a request for a proof (`asked`), a proof that was given (`passed`) or a wrong one (`refused`)."""
+    assert outcome in ("asked", "passed", "refused")
+    with prepared() as cursor:
+        cursor.execute(
+            "INSERT INTO surveys_proofcount AS known (project_id, day, asked, passed, refused)"
+            " SELECT id, %s, %s, %s, %s FROM surveys_project WHERE id = %s"
+            f" ON CONFLICT (project_id, day) DO UPDATE SET {outcome} = known.{outcome} + 1",
+            [
+                at.astimezone(UTC).date(),
+                *(int(outcome == each) for each in ("asked", "passed", "refused")),
+                project_id,
+            ],
+        )
+
+
+def proof_figures(*, project_id: int) -> ProofFigures:
+    """The sums over all days, and the number of suspected responses, by one statement."""
+    with prepared() as cursor:
+        cursor.execute(
+            "SELECT coalesce(sum(asked), 0)::bigint, coalesce(sum(passed), 0)::bigint,"
+            " coalesce(sum(refused), 0)::bigint, (SELECT count(*) FROM surveys_conversation"
+            " WHERE project_id = %s AND is_suspected AND is_listed)"
+            " FROM surveys_proofcount WHERE project_id = %s",
+            [project_id, project_id],
+        )
+        return ProofFigures(*cursor.fetchone())
 
 
 def agreeing(respondent: Respondent, text: str) -> Respondent:

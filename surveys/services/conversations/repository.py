@@ -364,7 +364,8 @@ def _add_conversation(conversation: Conversation, is_new: bool, parts: list[str]
     parts.append(
         "moved AS (UPDATE surveys_conversation SET state = %s, packed = %s,"
         f" is_listed = %s, changed_in = {changed_in}, is_settled = %s,"
-        " updated_at = %s, completed_at = %s, session_number = %s, sealed_respondent = %s WHERE id = %s)"
+        " updated_at = %s, completed_at = %s, session_number = %s, sealed_respondent = %s"
+        f"{', is_suspected = TRUE' if conversation.is_suspected else ''} WHERE id = %s)"
     )
     values += [
         orjson.dumps(conversation.state).decode(),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import groupby
 
 from communities.ground.errors import Conflict, InvalidRequest, violation
 from surveys.engine import packing
@@ -23,6 +24,7 @@ from surveys.services.conversations.repository import MoveChanges, TallyChange
 from surveys.services.ground import anonymity, field_groups, metadata
 from surveys.services.scripts import editing as scripts
 
+LEAST_HASTY = 5  # questions after the first
 NO_CONSENT = "`consent` must be true: respondents of this project agree to its `settings.consent` first."
 
 
@@ -76,6 +78,7 @@ def new(
         state=storable_state(script, turn.state, project),
         packed=packing.pack(turn.state.counted),
         is_settled=not project.is_anonymous,
+        is_suspected=respondent.is_suspected,
         started_at=moment,
         updated_at=moment,
     )
@@ -95,6 +98,7 @@ def save(
     block: Block | None = None,
     reply: Reply | None = None,
     is_new: bool = False,
+    is_prefilled: bool = False,
 ) -> LoadedConversation:
     """Save a move with its effects and counts. Returns the conversation after the move.
 
@@ -102,7 +106,7 @@ def save(
     replies that count have answer rows: if other replies hide a block, its rows are deleted, and they return
     with the block (rule 6.29). If the turn adds replies to other blocks, their rows are written too, so one
     call can save several steps. A completion drops the replies that do not count. Refuses a completion over
-    the limit.
+    the limit. `is_prefilled` says that questions may have been passed without a form of their own.
     """
     conversation, script = loaded.conversation, loaded.script
     completes = turn.completes and not loaded.is_completed
@@ -123,6 +127,8 @@ def save(
         state = effects.reach(recipient, script, state, reached)
     if completes:
         state = _complete(loaded, state, earner, recipient, at)
+        if not is_prefilled and _is_hasty(loaded, state, at):
+            conversation.is_suspected = True
     elif loaded.is_completed and reply != replaced:
         places.take(loaded.project, before=loaded.state, after=state)
     if recipient is not None:
@@ -226,6 +232,22 @@ def _complete(
         return state
     given = [gift for gift in gifts if gift.action in completed.fired]
     return effects.complete(recipient, loaded.script, state, given)
+
+
+def _is_hasty(loaded: LoadedConversation, state: State, at: datetime) -> bool:
+    """Whether a visitor without an account answered in less than a second a question (rule 6.246).
+
+    Questions of a group are sent together, so they count as one. The time begins with the first form. Other
+    callers send when they like, and on anonymous projects the row has neither a visitor nor exact times.
+    """
+    conversation, script = loaded.conversation, loaded.script
+    account = conversation.user_id is not None or conversation.platform_id is not None
+    if conversation.respondent is None or account or conversation.provider != Conversation.Provider.WEB:
+        return False
+    blocks = (script.blocks[script.index_by_id[each]] for each in state.path if each in script.index_by_id)
+    forms = [block.group or str(block.id) for block in blocks if block.asks and block.id in state.replies]
+    count = sum(1 for _ in groupby(forms)) - 1
+    return count >= LEAST_HASTY and at - conversation.started_at < timedelta(seconds=count)
 
 
 def _update_row(

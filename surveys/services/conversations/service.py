@@ -47,6 +47,7 @@ from surveys.services.scripts import editing as scripts
 
 _GRADED = "This answer was graded, so it stays. Send it again, or `continue`, to go on."
 _NOT_CURRENT = "This is not the current block of the conversation."
+_STANDS_AT_TEXT = f"{_NOT_CURRENT} It stands at `{{name}}`, which takes no answer: send `continue` first."
 _NOT_WRITTEN = "The current step takes no answer: send `continue`."
 _BEGINS_ELSEWHERE = "This respondent is beginning in another window. Please retry."
 
@@ -478,7 +479,7 @@ def _proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> Conver
     if loaded.is_at_review:
         _refuse_unless_live(loaded.project, at)
         end = Turn(replace(loaded.state, reviewed=()), show=None, completes=True)
-        return view.of_conversation(saving.save(loaded, end, at=at), at)
+        return view.of_conversation(saving.save(loaded, end, at=at, is_prefilled=ahead.skips), at)
     if loaded.block is None:
         raise Conflict("This conversation is over.")
     if further.still_waits(loaded, at):
@@ -492,7 +493,7 @@ def _proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> Conver
         _refuse_unless_live(loaded.project, at)
     script, state = loaded.script, loaded.state
     turn = runner.proceed(script, state) if reply is None else runner.answer(script, state, reply)
-    moved = saving.save(loaded, _stopped(loaded, turn), at=at)
+    moved = saving.save(loaded, _stopped(loaded, turn), at=at, is_prefilled=ahead.skips)
     return view.of_conversation(_passed(moved, ahead, at), at)
 
 
@@ -561,7 +562,9 @@ def _take(
     elif further.may_be_asked(loaded, block, reply):
         return view.of_conversation(further.wait(loaded, block, reply, at, is_new=is_new), at)
     turn = _stopped(loaded, runner.answer(loaded.script, loaded.state, reply))
-    moved = saving.save(loaded, turn, at=at, block=block, reply=reply, is_new=is_new)
+    moved = saving.save(
+        loaded, turn, at=at, block=block, reply=reply, is_new=is_new, is_prefilled=ahead.skips
+    )
     if passes and not turn.feedback:
         moved = _passed(moved, ahead, at)
     return view.of_conversation(moved, at, feedback=turn.feedback)
@@ -590,7 +593,7 @@ def _take_group(
         if loaded.state.at < place:
             raise RowsChanged
         if loaded.state.at == place:
-            loaded = _take(loaded, raw, at, passes=False).loaded
+            loaded = _take(loaded, raw, at, ahead=ahead, passes=False).loaded
     return view.of_conversation(_passed(loaded, ahead, at), at)
 
 
@@ -619,7 +622,7 @@ def _take_further(
     if further.may_be_asked(loaded, block, reply):
         return view.of_conversation(further.wait(loaded, block, reply, at), at)
     turn = _stopped(loaded, runner.answer(loaded.script, loaded.state, reply))
-    moved = saving.save(loaded, turn, at=at, block=block, reply=reply)
+    moved = saving.save(loaded, turn, at=at, block=block, reply=reply, is_prefilled=ahead.skips)
     return view.of_conversation(_passed(moved, ahead, at), at)
 
 
@@ -632,6 +635,8 @@ def _repeated(loaded: LoadedConversation, raw: Mapping[str, object], at: datetim
             return view.of_conversation(loaded, at, feedback=runner.feedback(loaded.script, block, reply))
     if loaded.block is None:
         raise Conflict("This conversation is over.")
+    if not loaded.block.asks:
+        raise Conflict(_STANDS_AT_TEXT.format(name=loaded.block.name))
     raise Conflict(_NOT_CURRENT)
 
 

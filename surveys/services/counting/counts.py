@@ -24,10 +24,11 @@ from surveys.engine.statistics import AnswerGroup, EntryKey
 from surveys.services.counting import answer_groups, large, sent_fields
 from surveys.services.counting import derived as derived_counting
 from surveys.services.counting import fields as field_counting
+from surveys.services.counting import themes as theme_counting
 from surveys.services.counting.answer_groups import ReportedBlock
 from surveys.services.counting.derived import Division
 from surveys.services.counting.large import Counted
-from surveys.services.ground import metadata
+from surveys.services.ground import selecting
 from surveys.services.scripts.storage import StoredScript
 
 Progress = Callable[[int], None]
@@ -38,14 +39,18 @@ class Selection:
     """A selection of responses: the responses that match every field. Times are times of completion.
 
     `fields` are names and values of metadata that was sent when a conversation began. An empty value selects
-    responses without a value.
+    responses without a value. `where` is an expression without faults (`selecting`), and `language` is the
+    community's, which the expression may name.
     """
 
     covers: str = "all"
     submitted_after: datetime | None = None
     submitted_before: datetime | None = None
     provider: str | None = None
+    suspected: bool | None = None
     fields: tuple[tuple[str, str], ...] = ()
+    where: str | None = None
+    language: str = ""
 
 
 ALL = Selection()
@@ -65,6 +70,7 @@ _CONDITIONS = {
     "submitted_after": "c.completed_at >= %s",
     "submitted_before": "c.completed_at < %s",
     "provider": "c.provider = %s",
+    "suspected": "c.is_suspected = %s",
 }
 
 
@@ -93,7 +99,8 @@ class AnswerCounts:
 
     `changes` is the tally's number of changes at that moment. `derived` is read by the module `derived`; None
     if it was not requested. `sent` is read by the module `fields`. `values` are the numbers of responses with
-    each value of the segmenting field; `""` counts responses without one.
+    each value of the segmenting field; `""` counts responses without one. `themes` is read by the module
+    `themes`.
     """
 
     changes: int
@@ -106,6 +113,7 @@ class AnswerCounts:
     derived: derived_counting.Counted | None
     values: Mapping[str, int]
     sent: derived_counting.Counted
+    themes: derived_counting.Counted
 
 
 def count_answers(
@@ -117,6 +125,7 @@ def count_answers(
     *,
     undeclared: Mapping[str, str] = _NO_NAMES,
     fields: Sequence[str] = (),
+    read_ids: Sequence[int] = (),
     max_wait: float | None = 0.0,
     note: Progress | None = None,
     derives: bool = True,
@@ -125,23 +134,29 @@ def count_answers(
     """Count the answers of a project at one moment.
 
     With `derives`, scores and results of calculated blocks are counted too. `undeclared` are fields to search
-    for in the responses, by parameter. Values of `fields` are counted. `note` is called from time to time
-    with the number of conversations that were read.
+    for in the responses, by parameter. Values of `fields` are counted, and the themes of the questions
+    `read_ids`. `note` is called from time to time with the number of conversations that were read.
 
     Raises Unavailable if there are many responses and another thread counts many for longer than `max_wait`
     seconds; None waits without a limit. Refuses a field that no response has, and one with too many values.
     Raises TooManyToDerive if there are `most_derived` responses or more with scores or results of calculated
     blocks, or `fields`.
     """
-    where, values = _where(project_id, selection)
+    where, values = _where(project_id, selection, stored.script)
     condition = where or "c.project_id = %s", values or [project_id]
     unfinished_part = _unfinished(*condition)
     derived_part = _derived(stored.script, selection, condition, dividing) if derives else None
     sent_part = field_counting.part(fields, *condition, _division(dividing))
     is_scan = derived_part is not None or sent_part is not None
-    computed_parts = [unfinished_part, derived_part or _NOTHING, sent_part or _NOTHING]
+    themes_part = theme_counting.part(read_ids, where, values, _division(dividing))
+    computed_parts = [
+        unfinished_part,
+        derived_part or _NOTHING,
+        sent_part or _NOTHING,
+        themes_part or _NOTHING,
+    ]
     by = getattr(dividing, "id", dividing)
-    key = (
+    counted_of = (
         project_id,
         stored.revision,
         selection,
@@ -149,6 +164,7 @@ def count_answers(
         derives,
         tuple(sorted(undeclared.items())),
         tuple(fields),
+        tuple(read_ids),
     )
     questions = [each for each in reported if each.block.asks]
 
@@ -158,6 +174,8 @@ def count_answers(
         if most_derived is not None and listed >= most_derived and is_scan:
             raise TooManyToDerive
         is_large = listed >= large.LARGE
+        state = _reading_state(project_id) if is_large and read_ids else None
+        key = (*counted_of, state)
         if is_large and (known := large.kept(key, changes=changes)) is not None:
             return known, _values_of([unfinished_part])[0]
         if is_large and not has_slot:
@@ -169,12 +187,12 @@ def count_answers(
             if dividing is not None and is_scan:
                 with connection.cursor() as cursor:
                     cursor.execute(f"SET LOCAL work_mem = '{MEMORY_FOR_SEGMENTS}'")
-            unfinished, computed, sent = _values_of(computed_parts)
+            unfinished, computed, sent, themes = _values_of(computed_parts)
         else:
             groups_part = answer_groups.part([each.block for each in questions])
-            unfinished, computed, sent, rows = _values_of([*computed_parts, groups_part])
+            unfinished, computed, sent, themes, rows = _values_of([*computed_parts, groups_part])
             counted = Counted(changes, listed, completed, answer_groups.by_block(rows), {})
-        counted = replace(counted, derived=computed if derives else None, sent=sent)
+        counted = replace(counted, derived=computed if derives else None, sent=sent, themes=themes)
         if is_large:
             large.keep(key, counted)
         return counted, unfinished
@@ -198,6 +216,7 @@ def count_answers(
         derived=counted.derived,
         values=counted.values,
         sent=counted.sent or {},
+        themes=counted.themes or {},
     )
 
 
@@ -266,11 +285,13 @@ def refuse_too_many_segments(dividing: SegmentField, count: int) -> None:
         )
 
 
-def refuse_many_recent_values(project_id: int, selection: Selection, dividing: SegmentField) -> None:
+def refuse_many_recent_values(
+    project_id: int, selection: Selection, script: Script, dividing: SegmentField
+) -> None:
     """Refuse, before a long count, a field that has too many values in the latest selected responses
     alone.
     """
-    where, values = _where(project_id, selection)
+    where, values = _where(project_id, selection, script)
     sql = f"""
         SELECT DISTINCT coalesce(c.state->'fields'->>%s, '') FROM (
             SELECT * FROM surveys_conversation
@@ -341,7 +362,7 @@ def _packed(
             yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress, sent
 
 
-def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:
+def _where(project_id: int, selection: Selection, script: Script) -> tuple[str, list[Any]]:
     """The condition for selected conversations `c`; empty if all are selected."""
     parts = [_COVERS[selection.covers]] if selection.covers in _COVERS else []
     values: list[Any] = []
@@ -349,11 +370,30 @@ def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:
         if (value := getattr(selection, name)) is not None:
             parts.append(condition)
             values.append(value)
-    for name, value in selection.fields:
-        condition, own = metadata.condition(name, value, state="c.state")
+    chosen = selecting.parts(
+        fields=selection.fields,
+        where=selection.where,
+        script=lambda: script,
+        language=selection.language,
+        state="c.state",
+    )
+    for condition, own in chosen:
         parts.append(condition)
         values += own
     return (" AND ".join(["c.project_id = %s", *parts]), [project_id, *values]) if parts else ("", [])
+
+
+def count_sets(
+    project_id: int, selection: Selection, script: Script, sets: Mapping[int, Sequence[int]]
+) -> Mapping[int, int]:
+    """How many selected responses chose exactly these options of each block, by block. One statement."""
+    where, values = _where(project_id, selection, script)
+    chosen = "c.state->'answers'->%s::text->'option_ids'"
+    parts = [f"count(*) FILTER (WHERE {chosen} @> %s::jsonb AND {chosen} <@ %s::jsonb)" for _ in sets]
+    more = [text for block_id, ids in sets.items() for text in (str(block_id), str([*ids])) * 2]
+    sql = f"SELECT {', '.join(parts)} FROM surveys_conversation c WHERE {where or 'c.project_id = %s'}"
+    (counts,) = fetch_rows(sql, [*more, *(values or [project_id])])
+    return dict(zip(sets, counts, strict=True))
 
 
 def _totals(project_id: int) -> Part:
@@ -366,6 +406,15 @@ def _totals(project_id: int) -> Part:
         " FROM surveys_tally WHERE project_id = %s",
         [project_id],
     )
+
+
+def _reading_state(project_id: int) -> str:
+    """How far the analyses of a project are: they add readings, which are no changes of answers."""
+    sql = """
+        SELECT coalesce(string_agg(concat_ws(' ', id, status, progress), ',' ORDER BY id), '')
+        FROM surveys_analysis WHERE project_id = %s
+    """
+    return str(fetch_rows(sql, [project_id])[0][0])
 
 
 def _unfinished(where: str, values: list[Any]) -> Part:

@@ -44,11 +44,13 @@ class Counted:
     derived: Mapping[str, Sequence[Sequence[Any]]] | None = None  # by `derived_counting`, if requested
     values: Mapping[str, int] = field(default_factory=dict)  # of the segmenting field
     sent: Mapping[str, Sequence[Sequence[Any]]] | None = None  # by `field_counting`, if requested
+    themes: Mapping[str, Sequence[Sequence[Any]]] | None = None  # by `theme_counting`, if requested
 
     @property
     def size(self) -> int:
         parts = (self.groups, *self.of_segments.values())
-        lists = (*(self.derived or {}).values(), *(self.sent or {}).values())
+        parts_of_rows = (self.derived or {}, self.sent or {}, self.themes or {})
+        lists = [rows for part in parts_of_rows for rows in part.values()]
         rows = sum(len(rows or ()) for rows in lists) + len(self.values)
         return BYTES_OF_A_GROUP * (1 + rows + sum(len(groups) for part in parts for groups in part.values()))
 

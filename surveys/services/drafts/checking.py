@@ -22,7 +22,7 @@ from surveys.models import Project
 from surveys.services.drafts import keys, points
 from surveys.services.ground import access
 from surveys.services.representations import script as script_json
-from surveys.services.scripts import planning
+from surveys.services.scripts import pictures, planning
 from surveys.services.scripts.planning import Plan
 
 Json = dict[str, Any]
@@ -91,6 +91,7 @@ def _warnings(
 ) -> Iterator[Mapping[str, object]]:
     yield from script_json.warnings_about(project, plan.script)
     yield from hints(plan.script)
+    yield from pictures.warnings(plan.script, community_id=project.community_id)
     for remark in review(script_as_json(plan.script)):
         yield _warning(f"blocks[{remark.position}].prompt", remark.code, remark.message)
     for n, block in enumerate(plan.script.blocks):

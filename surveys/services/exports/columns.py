@@ -57,12 +57,17 @@ _ANSWERED_BLOCKS = """
             AND EXISTS (SELECT FROM surveys_answer a WHERE a.block_id = b.id AND a.option_id IS NULL)
     )
 """
-# The names of fields; an empty name stands for a text that somebody agreed to. One scan finds both.
+# The names of fields; an empty name stands for a text that somebody agreed to, and a space for a suspected
+# response. One statement finds all.
 _FIELDS = """
     SELECT DISTINCT each.name FROM surveys_conversation, LATERAL (
         SELECT jsonb_object_keys(state -> 'fields') AS name UNION ALL SELECT '' WHERE state ? 'consent'
     ) AS each
-    WHERE project_id = %s AND is_listed AND state ?| ARRAY['fields', 'consent'] ORDER BY name LIMIT %s
+    WHERE project_id = %s AND is_listed AND state ?| ARRAY['fields', 'consent']
+    UNION SELECT ' ' WHERE EXISTS (
+        SELECT FROM surveys_conversation WHERE project_id = %s AND is_suspected AND is_listed
+    )
+    ORDER BY name LIMIT %s
 """
 # Calculated blocks whose formula returned a text for at least one response.
 _TEXT_RESULTS = """
@@ -88,7 +93,7 @@ _OTHERS = """
 # The indexes of these values in a row of `responses.batches`.
 SCORES, RESULTS, FIELDS = 8, 9, 10
 ANSWERS = slice(11, 14)
-READINGS, FOLLOW_UPS, OTHER, CONSENT = 14, 15, 16, 17
+READINGS, FOLLOW_UPS, OTHER, CONSENT, SUSPECTED = 14, 15, 16, 17, 18
 CHOSEN, NOT_CHOSEN = NumberText(1), NumberText(0)
 _is_whole = re.compile(r"-?[0-9]{1,9}").fullmatch
 _CHOSEN_LABELS = {0: "Not chosen", 1: "Chosen"}
@@ -186,6 +191,21 @@ class DerivedColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class SuspectedColumn:
+    """The column `suspected`: 1 for a response that a program may have given, else 0 (rule 6.248)."""
+
+    header = "suspected"
+    place = SUSPECTED
+
+    @property
+    def described(self) -> TableColumn:
+        return TableColumn(self.header, Kind.INTEGER, self.header, self.header)
+
+    def cell(self, parts: Mapping[int, Mapping[str, Any]], style: CellStyle) -> Cell:
+        return CHOSEN if parts[SUSPECTED] else NOT_CHOSEN
+
+
+@dataclass(frozen=True, slots=True)
 class ReadingColumn:
     """A column with readings of the answers to an open question: `themes.…` or `sentiment.…`.
 
@@ -278,7 +298,7 @@ def response_table(
     """
     cached = script_cache.get(project.pk, project.revision)
     columns = list(_columns(project, cached.stored, own_values=own_values))
-    derived: list[DerivedColumn | ReadingColumn | FurtherColumn | OtherColumn] = [
+    derived: list[DerivedColumn | SuspectedColumn | ReadingColumn | FurtherColumn | OtherColumn] = [
         *_derived_columns(project, cached.script, solutions, style),
         *_reading_columns(project, cached.catalogue, style),
         *_further_columns(project, cached.catalogue, style),
@@ -339,7 +359,7 @@ def _marked(
 
 def _derived_columns(
     project: Project, script: Script, solutions: bool, style: CellStyle
-) -> Iterator[DerivedColumn]:
+) -> Iterator[DerivedColumn | SuspectedColumn]:
     if solutions and script.scoring_enabled:
         for key in script.bucket_keys:
             yield DerivedColumn(f"score.{key}", SCORES, key, Kind.NUMBER)
@@ -350,8 +370,8 @@ def _derived_columns(
     for block_id, name in calculated.items():
         kind = Kind.TEXT if block_id in texts else Kind.NUMBER
         yield DerivedColumn(f"variable.{style.text(name)}", RESULTS, block_id, kind)
-    found = [name for (name,) in statements.fetch_rows(_FIELDS, [project.pk, MAX_FIELDS + 2])]
-    fields = [name for name in found if name]
+    found = [name for (name,) in statements.fetch_rows(_FIELDS, [project.pk, project.pk, MAX_FIELDS + 3])]
+    fields = [name for name in found if name.strip()]
     if len(fields) > MAX_FIELDS:
         refuse(
             "format",
@@ -364,6 +384,8 @@ def _derived_columns(
     if "" in found:
         yield DerivedColumn("consent", CONSENT, "text", Kind.TEXT)
         yield DerivedColumn("consent.at", CONSENT, "at", Kind.TEXT)
+    if " " in found:
+        yield SuspectedColumn()
 
 
 def _reading_columns(project: Project, catalogue: Catalogue, style: CellStyle) -> Iterator[ReadingColumn]:

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import IO, Any
 
 from communities.ground import wire
@@ -18,10 +19,11 @@ from surveys.models import Project
 from surveys.services.exports import answer_rows, missing
 from surveys.services.exports import columns as export_columns
 from surveys.services.exports.cells import SHEET, TYPED, WORKBOOK, CellStyle, Kind, ResponseTable
-from surveys.services.ground import history
+from surveys.services.ground import history, selecting
 from surveys.services.representations import response as response_json
 from surveys.services.responses import service as responses
 from surveys.services.results.figures import ALL, Selection
+from surveys.services.scripts import cache as script_cache
 
 MEDIA_TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -101,6 +103,8 @@ def export(
     workbook with more columns than a spreadsheet can contain. The first chunk of a workbook or an SPSS file
     that would be too large is refused.
     """
+    script = partial(script_cache.script_of, project)
+    selecting.refuse_faults(selection.where, script=script, solutions=solutions)
     filters = _filters(selection)
     is_table = format not in ("json", "ndjson")
     removed = frozenset() if is_table else missing.removed_questions(project)

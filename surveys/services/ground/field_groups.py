@@ -11,6 +11,7 @@ from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any
 
+from communities.ground import brands
 from surveys.engine.script import Violation
 
 Group = dict[str, Any]
@@ -48,7 +49,13 @@ _EMPTY: Mapping[str, Group] = {
         "achievement_name": None,
         "achievement_role_id": None,
     },
-    "presentation": {"theme_id": None, "interviewer_id": None, "branding": None, "chart_emoji": None},
+    "presentation": {
+        "theme_id": None,
+        "interviewer_id": None,
+        "branding": None,
+        "chart_emoji": None,
+        **dict.fromkeys(brands.FIELDS),
+    },
 }
 PREMIUM_INVITATION = ("border_color_closed", "footer", "answer_button_label", "answer_button_color")
 

@@ -8,7 +8,9 @@ from typing import Any
 from communities.ground.web_addresses import is_link
 from surveys.engine import where
 from surveys.engine.language import piping
+from surveys.engine.language.lexer import ParseError
 from surveys.engine.rules import carrying
+from surveys.engine.rules.compared_values import Comparisons
 from surveys.engine.rules.script import LINK_OF_ANONYMOUS, has_token_in_link
 from surveys.engine.script import Block, Script, Violation
 from surveys.models import Project, QuotaCount
@@ -21,11 +23,11 @@ def settle(project: Project, script: Script) -> list[Violation]:
 
     Columns are those of the texts as sent; a text that only its names make too long is a fault too.
     """
-    found = list(_faults(project, script))
-    return found or (list(_faults(project, script)) if carry(project, script, script.blocks) else [])
+    found = list(faults(project, script))
+    return found or (list(faults(project, script)) if carry(project, script, script.blocks) else [])
 
 
-def _faults(project: Project, script: Script) -> Iterator[Violation]:
+def faults(project: Project, script: Script) -> Iterator[Violation]:
     """Yield the faults of expressions that the script does not allow, and of the addresses of ends."""
     for path, item in _items(project):
         if "where" in item:
@@ -35,6 +37,18 @@ def _faults(project: Project, script: Script) -> Iterator[Violation]:
         if "url" in item and project.is_anonymous and has_token_in_link(item.get("message"), script):
             message = LINK_OF_ANONYMOUS.format(key=f"{path}.message")
             yield Violation(f"{path}.message", "not_allowed", message)
+
+
+def doubts(project: Project, script: Script) -> Iterator[Violation]:
+    """Yield what looks like a mistake in valid expressions (rule 6.250). Each has the path of its setting."""
+    comparisons: Comparisons | None = None
+    for path, item in _items(project):
+        if "where" in item:
+            comparisons = comparisons or Comparisons(script)
+            try:
+                yield from where.doubts(item["where"], comparisons=comparisons, path=f"{path}.where")
+            except ParseError:  # only in a form that is being corrected
+                continue
 
 
 def missed(project: Project, before: Script, script: Script) -> Iterator[Violation]:

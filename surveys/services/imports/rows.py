@@ -44,6 +44,7 @@ def conversation_of(
         seed=secrets.randbits(63),
         is_listed=True,
         is_settled=not project.is_anonymous,
+        is_suspected=sent.is_suspected,
         started_at=anonymity.rounded(project=project, at=sent.started_at),
         updated_at=anonymity.rounded(project=project, at=at),
         completed_at=sent.submitted_at and anonymity.rounded(project=project, at=sent.submitted_at),

@@ -2,7 +2,7 @@
 
     preview = open_preview(actor=…, project=…, …)   with the walk as it was left
     preview.answered(raw), .proceeded(), .back()    another preview, after a move
-    preview.restarted(), .jumped(key)
+    preview.restarted(), .jumped(key), .revised(block_id), .sent()
 
 The script is the actor's own draft, else the stored script, else a template of the library.
 """
@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from communities.ground import brands
 from communities.ground.actors import Actor
 from communities.services.people import members
 from surveys.models import Project
@@ -90,6 +91,14 @@ class Preview:
         """The preview one step earlier. Raises Conflict at the first step."""
         return self._at(walk.back(self.source, self.project, self.walk))
 
+    def revised(self, block_id: int) -> Preview:
+        """The preview at a question to which its review leads back. Raises Conflict elsewhere."""
+        return self._at(walk.revise(self.source, self.project, self.walk, block_id))
+
+    def sent(self) -> Preview:
+        """The preview at its end, after its review. Raises Conflict elsewhere."""
+        return self._at(walk.send(self.source, self.project, self.walk))
+
     def restarted(self) -> Preview:
         """The preview from the start, without answers and with another order of shuffled options."""
         return self._at(walk.begin(self.source, self.project))
@@ -125,6 +134,11 @@ def _name(actor: Actor) -> str:
     """The name of the staff member, which replaces `[UserName]`."""
     names = members.display_names(community_id=actor.community_id, user_ids=[actor.user_id])
     return names.get(actor.user_id, "")
+
+
+def brand_of(project: Project) -> dict[str, str | None]:
+    """The brand of the community."""
+    return brands.of(samples.settings_of(project))
 
 
 def locale_of(project: Project) -> str | None:

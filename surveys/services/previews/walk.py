@@ -5,6 +5,7 @@ walk, feedback = answer(…, walk, raw)        the moves of the real page
 walk = proceed(…, walk), back(…, walk)
 walk = jump(…, walk, key)                    to a block, with the answers given so far
 walk = follow(…, walk)                       after the script was edited
+walk = revise(…, walk, block_id), send(…)    from the review of all answers
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from surveys.engine.walk.answers import SKIPPED, InvalidAnswer, Reply
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Project
 from surveys.services.conversations import effects
+from surveys.services.conversations.service import RowsChanged
 from surveys.services.previews import samples
 from surveys.services.previews.source import FIRST_NEW_ID, PreviewScript
 from surveys.services.scripts import outro
@@ -74,9 +76,12 @@ def begin(source: PreviewScript, project: Project, *, seed: int | None = None) -
 
 
 def answer(
-    source: PreviewScript, project: Project, walk: Walk, raw: Mapping[str, object]
+    source: PreviewScript, project: Project, walk: Walk, raw: Mapping[str, object], *, passes: bool = True
 ) -> tuple[Walk, str | None]:
     """Take an answer (`engine/walk/answers`). Returns the walk, and the feedback with its tokens unfilled.
+
+    After an answer that was changed from the review, the walk passes the blocks up to there again, unless the
+    answer has feedback; without `passes` never.
 
     Raises Conflict if another block is current, and InvalidRequest for an answer that does not fit.
     """
@@ -92,7 +97,10 @@ def answer(
     if _locked_reply(source, project, state) not in (None, reply):
         raise Conflict(GRADED)
     turn = runner.answer(script, state, reply)
-    return _after(source, project, walk, turn), turn.feedback
+    answered = _after(source, project, walk, turn)
+    if passes and not turn.feedback:
+        answered = _passed(source, project, answered)
+    return answered, turn.feedback
 
 
 def at_group(source: PreviewScript, walk: Walk) -> Walk:
@@ -104,20 +112,24 @@ def at_group(source: PreviewScript, walk: Walk) -> Walk:
 def answer_group(
     source: PreviewScript, project: Project, walk: Walk, raws: Sequence[Mapping[str, object]]
 ) -> Walk:
-    """Take the answers to a group. Raises like `answer`, before the first of them is taken."""
-    blocks = {block.id: block for block in source.script.blocks}
-    for raw in raws:
+    """Take the answers to a group. Raises like `answer`, or RowsChanged if the form lacks a row."""
+    script = source.script
+    places = [script.index_by_id[cast(int, raw["block_id"])] for raw in raws]
+    walk = at_group(source, walk)
+    if walk.state.at != places[0]:
+        raise Conflict(NOT_HERE)
+    for place, raw in zip(places, raws, strict=True):
         try:
-            answers.parse(blocks[cast(int, raw["block_id"])], raw)
+            answers.parse(script.blocks[place], raw)
         except InvalidAnswer as invalid:
             raise InvalidRequest(str(invalid), violations=[invalid.violation]) from None
-    walk = at_group(source, walk)
-    if walk.current != raws[0]["block_id"]:
-        raise Conflict(NOT_HERE)
-    for raw in raws:
-        if walk.current == raw["block_id"]:
-            walk, _ = answer(source, project, walk, raw)
-    return walk
+    answered = walk
+    for place, raw in zip(places, raws, strict=True):
+        if answered.state.at < place:
+            raise RowsChanged
+        if answered.state.at == place:
+            answered, _ = answer(source, project, answered, raw, passes=False)
+    return _passed(source, project, answered)
 
 
 def proceed(source: PreviewScript, project: Project, walk: Walk) -> Walk:
@@ -131,7 +143,7 @@ def proceed(source: PreviewScript, project: Project, walk: Walk) -> Walk:
         raise Conflict(NOT_HERE)
     script, state = source.script, walk.state
     turn = runner.proceed(script, state) if reply is None else runner.answer(script, state, reply)
-    return _after(source, project, walk, turn)
+    return _passed(source, project, _after(source, project, walk, turn))
 
 
 def back(source: PreviewScript, project: Project, walk: Walk) -> Walk:
@@ -141,6 +153,28 @@ def back(source: PreviewScript, project: Project, walk: Walk) -> Walk:
     except LookupError:
         raise Conflict("This is the first step.") from None
     return _after(source, project, replace(walk, is_completed=False), turn)
+
+
+def revise(source: PreviewScript, project: Project, walk: Walk, block_id: int) -> Walk:
+    """From the review back to one question. Raises Conflict for any other block, or elsewhere."""
+    if not is_at_review(walk) or block_id not in walk.state.path:
+        raise Conflict(NOT_HERE)
+    turn = runner.revisit(source.script, walk.state, block_id)
+    if _locked_reply(source, project, turn.state) is not None:
+        raise Conflict(GRADED)
+    return _after(source, project, walk, turn)
+
+
+def send(source: PreviewScript, project: Project, walk: Walk) -> Walk:
+    """Past the review to the end. Raises Conflict elsewhere."""
+    if not is_at_review(walk):
+        raise Conflict(NOT_HERE)
+    return replace(walk, state=_ended(source, project, walk.state), is_completed=True)
+
+
+def is_at_review(walk: Walk) -> bool:
+    """Whether the walk waits for the respondent to send the answers."""
+    return walk.current is None and not walk.is_completed
 
 
 def jump(source: PreviewScript, project: Project, walk: Walk, key: str) -> Walk:
@@ -157,6 +191,8 @@ def jump(source: PreviewScript, project: Project, walk: Walk, key: str) -> Walk:
     if script.is_poll:
         return begin(source, project, seed=walk.seed) if index < len(script.blocks) else walk
     jumped = _replayed(source, project, walk, lambda block: script.index_by_id[block.id or 0] >= index)
+    if is_at_review(jumped):
+        return send(source, project, jumped)
     is_missed = jumped.state.at > index and (target.asks or target.type in STATEMENTS)
     return _forced(source, project, jumped, target) if is_missed else jumped
 
@@ -169,6 +205,10 @@ def follow(source: PreviewScript, project: Project, walk: Walk) -> Walk:
         return _followed_poll(source, project, walk)
     passed, current = frozenset(walk.state.path), walk.current
     followed = _replayed(source, project, walk, lambda block: block.id == current or block.id not in passed)
+    if walk.is_completed and is_at_review(followed):
+        return send(source, project, followed)
+    if walk.state.reviewed and not is_at_review(followed):
+        followed = replace(followed, state=replace(followed.state, reviewed=walk.state.reviewed))
     at = source.script.index_by_id.get(walk.forced or 0)
     if at is not None and current == walk.forced and followed.state.at > at:
         return _forced(source, project, followed, source.script.blocks[at])
@@ -184,19 +224,28 @@ def _locked_reply(source: PreviewScript, project: Project, state: State) -> Repl
 
 
 def _after(source: PreviewScript, project: Project, walk: Walk, turn: Turn) -> Walk:
-    """The walk after a turn, with the effects that it would have."""
+    """The walk after a turn, with the effects that it would have. It stops for a review of the answers."""
     state = turn.state
+    stops = project.review and not project.is_poll and bool(state.path) and not walk.is_completed
     if turn.show is not None:
         state = _reached(source, project, state, turn.show)
-    if turn.completes and not walk.is_completed:
+    if turn.completes and stops:
+        state = replace(state, reviewed=())
+    elif turn.completes and not walk.is_completed:
         state = _ended(source, project, state)
     return replace(
         walk,
         state=state,
         current=turn.show.id if turn.show else None,
-        is_completed=walk.is_completed or turn.completes,
+        is_completed=walk.is_completed or (turn.completes and not stops),
         forced=None,
     )
+
+
+def _passed(source: PreviewScript, project: Project, walk: Walk) -> Walk:
+    """The walk past the blocks that were passed before an answer was changed from the review."""
+    turn = runner.to_review(source.script, walk.state) if walk.state.reviewed else None
+    return walk if turn is None else _after(source, project, walk, turn)
 
 
 def _replayed(source: PreviewScript, project: Project, walk: Walk, until: Until) -> Walk:
@@ -296,7 +345,12 @@ def _renumbered(walk: Walk, script: Script) -> Walk:
         ids.get(block_id, block_id): _reply(reply, walk.names, blocks.get(ids.get(block_id, block_id)))
         for block_id, reply in state.replies.items()
     }
-    state = replace(state, path=tuple(block_id for block_id in path if block_id in blocks), replies=replies)
+    state = replace(
+        state,
+        path=tuple(block_id for block_id in path if block_id in blocks),
+        replies=replies,
+        reviewed=tuple(ids.get(block_id, block_id) for block_id in state.reviewed),
+    )
     return replace(
         walk,
         state=state,

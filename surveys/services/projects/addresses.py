@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 
+from communities.ground import brands
 from communities.ground.errors import NotFound
 from communities.ground.statements import columns_of, instance_of, prepared, width_of
 from communities.models import Community
 from surveys.models import Project
+
+_OF_SETTINGS = ("locale", "privacy_url", *brands.FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +20,14 @@ class Destination:
     """The project at an address.
 
     `locale` is the community's language for surveys, else the language of the community itself.
-    `privacy_url` is the address of its privacy text.
+    `privacy_url` is the address of its privacy text, and `brand` has the fields of its brand.
     """
 
     project: Project
     community: Community
     locale: str | None
     privacy_url: str | None = None
+    brand: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def find(*, slug: str) -> Destination:
@@ -38,15 +43,24 @@ def find(*, slug: str) -> Destination:
         raise NotFound("There is no survey at this address.")
     width = width_of(Project)
     project = instance_of(Project, row[:width])
-    community = instance_of(Community, row[width:-2])
+    of_settings = len(_OF_SETTINGS)
+    community = instance_of(Community, row[width:-of_settings])
     project.community = community
-    return Destination(project, community, row[-2] or community.locale, row[-1])
+    locale, privacy_url, *brand = row[-of_settings:]
+    return Destination(
+        project,
+        community,
+        locale or community.locale,
+        privacy_url,
+        dict(zip(brands.FIELDS, brand, strict=True)),
+    )
 
 
 @cache
 def _statement() -> str:
     return (
-        f"SELECT {columns_of(Project, 'p')}, {columns_of(Community, 'c')}, s.locale, s.privacy_url"
+        f"SELECT {columns_of(Project, 'p')}, {columns_of(Community, 'c')},"
+        f" {', '.join(f's.{name}' for name in _OF_SETTINGS)}"
         " FROM surveys_project p"
         " JOIN communities_community c ON c.id = p.community_id"
         " LEFT JOIN communities_communitysettings s ON s.community_id = c.id WHERE p.slug = %s"

@@ -1,4 +1,4 @@
-"""Pictures in the fields of projects, of which staff see copies: pictures of invitations and achievements."""
+"""Pictures in the fields of projects, of which pages show copies: of invitations, achievements and brands."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from communities.services.pictures import copies
 from communities.services.pictures.places import Place
+from communities.services.tenants.settings import PICTURES
 from surveys.models import Project
 
 PLACES = (
@@ -16,6 +17,14 @@ PLACES = (
             f"WHERE delivery -> 'invitation' ->> '{key}' IS NOT NULL",
         )
         for key in ("image_url", "thumbnail_url")
+    ),
+    *(
+        Place(
+            ("surveys_project.presentation",),
+            f"SELECT community_id, presentation ->> '{key}' AS address FROM surveys_project "
+            f"WHERE presentation ->> '{key}' IS NOT NULL",
+        )
+        for key in PICTURES
     ),
     Place(
         ("surveys_project.rewards",),
@@ -37,5 +46,6 @@ def _addresses(project: Project) -> set[str]:
         invitation.get("image_url"),
         invitation.get("thumbnail_url"),
         (project.rewards or {}).get("achievement_image_url"),
+        *((project.presentation or {}).get(key) for key in PICTURES),
     )
     return {address for address in addresses if address}

@@ -6,15 +6,21 @@ All script writes use this module. `scripts.editing` applies the rules, and emit
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from datetime import datetime
+from itertools import product
+
+from django.db.models import F
 
 from communities.ground.actors import Actor
 from communities.ground.transactions import in_transaction
-from surveys.models import Project
+from communities.models import CommunitySettings
+from surveys.models import Block, Project
 from surveys.services import events
-from surveys.services.scripts import editing
+from surveys.services.scripts import editing, outro
 from surveys.services.scripts.editing import Written
 from surveys.services.scripts.planning import Plan
+from webhooks.events import EventType
 
 
 @in_transaction
@@ -59,6 +65,33 @@ def patch_block(
 def save_plan(*, actor: Actor, project: Project, plan: Plan, at: datetime) -> Written:
     """Save a plan for a project that the caller has locked since. Raises the plan's refusal."""
     return _announced(editing.save_plan(actor=actor, project=project, plan=plan, at=at), at)
+
+
+@in_transaction
+def follow_thanks(*, before: CommunitySettings, after: CommunitySettings, at: datetime) -> None:
+    """Let the projects of a community follow its changed thanks, unless they have their own (rule 1.56)."""
+    for type, mode in product(Project.Type, Project.PrivacyMode):
+        kind = Project(type=type, privacy_mode=mode)
+        was, now = (outro.thanks(kind, each) for each in (before, after))
+        if (was.prompt, was.continue_) == (now.prompt, now.continue_):
+            continue
+        found = Block.objects.filter(
+            project__community_id=after.community_id,
+            project__type=type,
+            project__privacy_mode=mode,
+            section=Block.Section.OUTRO,
+            name=outro.THANK_YOU,
+            prompt=was.prompt,
+            **({"advance": asdict(was.continue_)} if was.continue_ else {"advance__isnull": True}),
+        )
+        projects = Project.with_deleted.filter(pk__in=found.values("project_id")).order_by("pk")
+        locked = list(projects.select_for_update(no_key=True).values_list("pk", flat=True))
+        found.filter(project_id__in=locked).update(
+            prompt=now.prompt, advance=asdict(now.continue_) if now.continue_ else None
+        )
+        Project.with_deleted.filter(pk__in=locked).update(revision=F("revision") + 1)
+        for project in Project.objects.with_details().filter(pk__in=locked):
+            events.project_changed(EventType.PROJECT_UPDATED, project, at=at)
 
 
 def _announced(written: Written, at: datetime) -> Written:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from django.db import connection
@@ -14,6 +15,7 @@ from communities import services as communities
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import ChannelRequired, Conflict, Unavailable, refuse_all, violation
+from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from communities.models import CommunitySettings
 from communities.services.chat import guilds, installations
@@ -31,6 +33,7 @@ from surveys.services.scripts import outro
 from surveys.services.scripts.editing import NewScript
 from webhooks.events import EventType
 
+CANCEL_BULK = "surveys.cancel_bulk"
 SECONDS_TO_ASK_AGAIN = 30  # until the next question to the chat platform, if it cannot be reached
 
 
@@ -329,18 +332,21 @@ def require_chat_platform(project: Project) -> None:
         )
 
 
-def become_anonymous(project: Project) -> None:
-    """Make a project without responses anonymous in memory, unless its hidden fields do not allow that."""
+def become_anonymous(project: Project, script: Script) -> None:
+    """Make a project without responses anonymous in memory, unless its hidden fields, its ends or its script
+    do not allow that.
+    """
     before = project.privacy_mode
     project.privacy_mode = Project.PrivacyMode.ANONYMOUS
-    if any(metadata.faults(project)):
+    of_settings = script_settings.faults(project, script)
+    if any(chain(metadata.faults(project), of_settings, script_rules.check_anonymous(script))):
         project.privacy_mode = before
 
 
 def make_anonymous(project: Project, *, at: datetime) -> None:
     """Make a locked project without responses anonymous, as far as `become_anonymous` does."""
     before = project.privacy_mode
-    become_anonymous(project)
+    become_anonymous(project, scripts.load(project_id=project.pk, revision=project.revision))
     if project.privacy_mode != before:
         _change_privacy(project, at=at)
         project.save(update_fields=["privacy_mode"])
@@ -354,7 +360,7 @@ def _change_privacy(project: Project, *, at: datetime) -> None:
     conversations = Conversation.objects.filter(project=project)
     if conversations.filter(is_listed=True).exists():
         raise Conflict("`privacy_mode` cannot change once there are responses.")
-    _refund_running_analyses(project)
+    _end_running_analyses(project)
     Analysis.objects.filter(project=project).delete()  # these cover responses that have been deleted
     with connection.cursor() as cursor:  # Django's cascade would load every row; these have no answers yet
         cursor.execute(_NOTE_DELETIONS, [project.community_id, at, project.pk])
@@ -427,16 +433,21 @@ def delete_locked(project: Project, *, at: datetime) -> None:
     deleted = Project.with_deleted.with_details().get(pk=project.pk)
     events.project_changed(EventType.PROJECT_DELETED, deleted, at=at)
     public_messages.ask_to_remove(project, at=at)
-    _refund_running_analyses(project)
+    _end_running_analyses(project)
     _delete_rows(project, at=at)
     project.delete()
 
 
-def _refund_running_analyses(project: Project) -> None:
-    """Return credits of running analyses, which are deleted with the project (rule 10.20)."""
+def _end_running_analyses(project: Project) -> None:
+    """Return credits of running analyses, which are deleted with the project (rule 10.20). A provider stops
+    reading for them.
+    """
     running = Analysis.objects.filter(Analysis.UNFINISHED, project=project)
     unread = sum(each.unread_credits for each in running)
     communities.return_credits(community_id=project.community_id, amount=unread)
+    for each in running:
+        if each.bulk_id is not None:
+            wake(CANCEL_BULK, bulk_id=each.bulk_id)
 
 
 _NOTE_DELETIONS = f"""

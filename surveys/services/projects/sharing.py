@@ -1,4 +1,4 @@
-"""The address of a project's shared results, and its post in the chat."""
+"""The addresses of a project's page and of its shared results, and its post in the chat."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from datetime import datetime
 
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
-from communities.ground.errors import Conflict
+from communities.ground.errors import Conflict, NotFound
 from communities.ground.transactions import in_transaction
 from surveys.models import Project
+from surveys.models.project import new_short_code
 from surveys.services import events, public_messages
 from surveys.services.ground import history, lookup
 from surveys.services.projects import schedule
@@ -25,6 +26,34 @@ def renew_results_address(*, actor: Actor, project_id: int, at: datetime) -> Pro
     events.project_updated(project, at=at)
     history.record(Action.RESULTS_ADDRESS_RENEWED, project, actor=actor, at=at)
     return project
+
+
+@in_transaction
+def shorten_address(*, actor: Actor, project_id: int, at: datetime) -> Project:
+    """Give the page a short address, which it keeps. Raises Forbidden, and Conflict unless it is public."""
+    project = lookup.lock(actor=actor, project_id=project_id)
+    if not project.is_public:
+        raise Conflict("Only a project that anyone with the link may answer has a short address.")
+    if project.short_code is not None:
+        return project
+    is_settled = schedule.settle(project, at=at)
+    project.short_code = next(code for code in iter(new_short_code, "") if not _is_taken(code))
+    project.save(update_fields=["short_code", *(schedule.STATE if is_settled else ())])
+    events.project_updated(project, at=at)
+    history.record(Action.PROJECT_ADDRESS_SHORTENED, project, actor=actor, at=at)
+    return project
+
+
+def _is_taken(short_code: str) -> bool:
+    return Project.with_deleted.filter(short_code=short_code).exists()
+
+
+def address_of_short(*, short_code: str) -> str:
+    """The slug of the public project with this short address, in any case of letters. Raises NotFound."""
+    project = Project.objects.filter(short_code=short_code.lower()).first()
+    if project is None or not project.is_public:
+        raise NotFound("There is no survey at this address.")
+    return project.slug
 
 
 @in_transaction

@@ -34,6 +34,7 @@ def project_as_json(project: Project, *, at: datetime) -> dict[str, Any]:
             "completion_count": project.completion_count,
             "response_count": project.response_count,
             "web_url": web_url(project),
+            "short_url": short_url(project),
             "scheduled_open_at": field_groups.as_text(project.opens_at)
             if project.opens_at and project.opens_at > at
             else None,
@@ -56,6 +57,11 @@ def project_as_json(project: Project, *, at: datetime) -> dict[str, Any]:
 def web_url(project: Project) -> str:
     """The address of the respondent's page."""
     return f"{settings.BASE_URL}/s/{project.slug}"
+
+
+def short_url(project: Project) -> str | None:
+    """The short address of the respondent's page; None if the project is not public, or has none yet."""
+    return f"{settings.BASE_URL}/q/{project.short_code}" if project.short_code and project.is_public else None
 
 
 def results_url(project: Project) -> str:

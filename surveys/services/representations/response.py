@@ -37,7 +37,7 @@ def response_serializer(
     `updated_at`, three parts of the state (scores, results of calculated blocks, metadata; each as JSON or
     parsed), three parallel arrays with the answers (block ids, option ids, texts), the readings of texts: by
     block id, the sentiment and the ids of the themes, as JSON, the further questions and the texts for
-    options, by block id, and the text that was agreed to with its moment.
+    options, by block id, the text that was agreed to with its moment, and whether the response is suspected.
 
     With `solutions` it includes scores and calculated results, which reveal the correct answers. `catalogue`
     is the project's catalogue, if the caller has read it already.
@@ -95,6 +95,7 @@ def response_serializer(
             follow_ups,
             other,
             consent,
+            is_suspected,
         ) = row
         answers = zip(blocks or (), options or (), texts or (), strict=True)
         read, asked, written = (read_part(part) or {} for part in (readings, follow_ups, other))
@@ -113,6 +114,7 @@ def response_serializer(
             "provider": provider,
             "metadata": read_part(metadata),
             "consent": read_part(consent),
+            "suspected": is_suspected,
             "scores": _scores(read_part(scores), buckets) if tells_scores else None,
             "variables": _variables(read_part(results), calculated),
             "answers": [

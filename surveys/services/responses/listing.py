@@ -26,7 +26,7 @@ from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services.representations.response import read_part
 from surveys.services.scripts import editing as scripts
 
-_SHOWN = ("id", "provider", "started_at", "updated_at", "completed_at")
+_SHOWN = ("id", "provider", "started_at", "updated_at", "completed_at", "is_suspected")
 _NAMED = (*_SHOWN, "user_id", "platform_id", "session_number")
 _ANSWERED = """
     SELECT conversation_id, count(DISTINCT block_id) FROM surveys_answer

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, NoReturn, cast
 
 from django.db import connection
@@ -21,9 +22,10 @@ from communities.models import Identity, Member
 from surveys.models import Project, Tally
 from surveys.services.conversations import repository
 from surveys.services.conversations import service as conversations
-from surveys.services.ground import access, history, metadata
+from surveys.services.ground import access, history, selecting
 from surveys.services.representations.response import ResponseJson, response_serializer
 from surveys.services.responses import quotes
+from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
 
 NO_RESPONSE = "There is no such response."
@@ -49,7 +51,8 @@ COLUMNS = f"""
     a.texts, CASE WHEN {_HAS_READINGS} THEN (
         SELECT json_object_agg(r.block_id, json_build_array(r.sentiment, r.themes))
         FROM surveys_reading r WHERE r.conversation_id = c.id
-    ) END AS readings, c.state -> 'follow_ups', c.state -> 'other', c.state -> 'consent'
+    ) END AS readings, c.state -> 'follow_ups', c.state -> 'other', c.state -> 'consent',
+    c.is_suspected
 """
 _COURSE = """
     (c.state ->> 'revision')::bigint, (c.state ->> 'at')::int,
@@ -77,11 +80,13 @@ _FILTERS = {
     "user_ids": "user_id = ANY(%s)",
     "platform_id": "platform_id = %s",
     "session_number": "session_number = %s",
+    "suspected": "is_suspected = %s",
 }
 # Filters whose opposite can be counted too; none of their columns is ever null.
 _OPPOSITES = {
     "updated_after": "updated_at < %s",
     "provider": "(provider < %s OR provider > %s)",  # two ranges of the index, unlike <>
+    "suspected": "is_suspected <> %s",
 }
 _STATUS = {"completed": "completed_at IS NOT NULL", "partial": "completed_at IS NULL"}
 
@@ -110,13 +115,18 @@ def list_page(
     """A page of a project's responses, oldest first, or newest first if `descending`.
 
     `filters` may contain `status` (`completed`, `partial`; any other value means all), `member_id`, the keys
-    of `_FILTERS`, and `fields` of metadata with their values, which are searched in all responses. With
-    `after`, the page starts after that response and costs the same at any depth; it ends early at
-    MAX_PAGE_BYTES. The total is read from the project's tally, and is counted only if there are filters other
-    than `status`. Raises InvalidRequest for a page beyond MAX_PAGED_ROWS if there are responses, and for a
-    page by number of more than MAX_PAGE_BYTES.
+    of `_FILTERS`, `fields` of metadata with their values, and `where` with the `language`, as in a
+    `Selection`. With `after`, the page starts after that response and costs the same at any depth; it ends
+    early at MAX_PAGE_BYTES. The total is read from the project's tally, and is counted only if there are
+    filters other than `status`. Raises InvalidRequest for an expression with faults, for a page beyond
+    MAX_PAGED_ROWS if there are responses, and for a page by number of more than MAX_PAGE_BYTES.
     """
     filters = _by_user(project, filters)
+    selecting.refuse_faults(
+        cast(str | None, filters.get("where")),
+        script=partial(script_cache.script_of, project),
+        solutions=solutions,
+    )
     where, values = _where(project, filters)
     total, matches_most = _total(project, filters, where, values)
     direction, comparison = ("DESC", "<") if descending else ("ASC", ">")
@@ -308,8 +318,14 @@ def _where(project: Project, filters: Mapping[str, object]) -> tuple[str, list[A
         if filters.get(name) is not None:
             parts.append(condition)
             more.append(filters[name])
-    for name, value in cast(Sequence[tuple[str, str]], filters.get("fields") or ()):
-        condition, own = metadata.condition(name, value, state="state")
+    chosen = selecting.parts(
+        fields=cast(Sequence[tuple[str, str]], filters.get("fields") or ()),
+        where=cast(str | None, filters.get("where")),
+        script=partial(script_cache.script_of, project),
+        language=str(filters.get("language")),
+        state="state",
+    )
+    for condition, own in chosen:
         parts.append(condition)
         more += own
     return " AND ".join(parts), [*values, *more]
@@ -335,7 +351,7 @@ def _total(
 
     If a filter matches few responses, or all but a few, those few are counted.
     """
-    narrowing = [name for name in (*_FILTERS, "fields") if filters.get(name) not in (None, ())]
+    narrowing = [name for name in (*_FILTERS, "fields", "where") if filters.get(name) not in (None, ())]
     if not narrowing:
         return _kept_total(project, filters), True
     if len(narrowing) == 1 and narrowing[0] in _OPPOSITES:

@@ -23,11 +23,12 @@ from communities.ground.errors import refuse
 from surveys.engine import statistics
 from surveys.engine.script import Script
 from surveys.engine.statistics import REPORTED_TYPES, SEGMENT_TYPES, AnswerGroup, EntryKey
-from surveys.models import Project, Tally
+from surveys.models import Codebook, Project, Tally
 from surveys.services.counting import counts as counting
 from surveys.services.counting import derived as derived_counting
 from surveys.services.counting import fields as field_counting
 from surveys.services.counting import large, sent_fields
+from surveys.services.counting import themes as theme_counting
 from surveys.services.counting.answer_groups import ReportedBlock
 from surveys.services.counting.counts import (
     ALL,
@@ -38,6 +39,8 @@ from surveys.services.counting.counts import (
     Selection,
     TooManyToDerive,
 )
+from surveys.services.counting.derived import name_of
+from surveys.services.counting.themes import CountedReadings
 from surveys.services.ground import metadata
 from surveys.services.results import derived, steps
 from surveys.services.scripts import cache as script_cache
@@ -128,9 +131,10 @@ def refuse_unless_countable(
     stored = script_cache.get(project.pk, project.revision).stored
     _refuse_many_fields(selection)
     entries = _computed_entries(project, stored.script, derives, counts_fields)
-    dividing = _dividing(project, _reported_blocks(stored), segment_by, entries)
+    reported = _reported_blocks(stored)
+    dividing = _dividing(project, reported, segment_by, entries, _read_ids(reported))
     if isinstance(dividing, SegmentField):
-        counting.refuse_many_recent_values(project.pk, selection, dividing)
+        counting.refuse_many_recent_values(project.pk, selection, stored.script, dividing)
 
 
 def _refuse_many_fields(selection: Selection) -> None:
@@ -160,6 +164,7 @@ def count(
     note: Progress | None = None,
     derives: bool = True,
     counts_fields: bool = False,
+    counts_themes: bool = False,
     most_derived: int | None = None,
 ) -> Figures:
     """The figures of every question and content block, then of removed blocks with answers.
@@ -169,8 +174,8 @@ def count(
     there are many responses and the process is counting others for longer than `max_wait` seconds; None waits
     without a limit. `note` is called from time to time with the number of responses that were read. Scores
     and results of calculated blocks are left out unless it `derives` them, declared fields unless it
-    `counts_fields`. Raises TooManyToDerive if it derives or counts fields over `most_derived` responses or
-    more.
+    `counts_fields`, and themes of open questions unless it `counts_themes`. Raises TooManyToDerive if it
+    derives or counts fields over `most_derived` responses or more.
 
     `drop_off.left` counts the unfinished conversations at a block; its percentage is of all conversations
     begun, those without an answer included.
@@ -179,7 +184,8 @@ def count(
     reported = _reported_blocks(stored)
     _refuse_many_fields(selection)
     entries = _computed_entries(project, stored.script, derives, counts_fields)
-    dividing = _dividing(project, reported, segment_by, entries)
+    read_ids = _read_ids(reported) if counts_themes else []
+    dividing = _dividing(project, reported, segment_by, entries, read_ids)
     fields = sent_fields.declared(project=project, names=project.hidden_fields) if counts_fields else {}
     names = field_names(selection, segment_by)
     counts = counting.count_answers(
@@ -190,6 +196,7 @@ def count(
         dividing,
         undeclared={by: name for by, name in names.items() if name not in project.hidden_fields},
         fields=list(fields),
+        read_ids=read_ids,
         max_wait=max_wait,
         note=note,
         derives=derives,
@@ -226,6 +233,7 @@ def _figures(
     fields: Mapping[str, Sequence[str]],
 ) -> Figures:
     shown = [each for each in reported if not each.is_archived or counts.groups.get(each.id)]
+    read = CountedReadings.of(counts.themes)
     segments = None
     if isinstance(dividing, SegmentField):
         segments = _segments_of_field(dividing, counts)
@@ -236,12 +244,29 @@ def _figures(
         conversation_count=counts.listed,
         completion_count=counts.completed,
         response_count=sum(group.people for groups in counts.groups.values() for group in groups),
-        blocks=[_block(each, counts, segments) for each in shown],
+        blocks=[_block(each, counts, segments, read) for each in shown],
         segment_by=_segment_by(dividing, segments) if dividing and segments is not None else None,
         scores=None if counts.derived is None else derived.scores(script, counts.derived, entries),
         variables=[] if counts.derived is None else derived.variables(script, counts.derived, entries),
         fields=field_counting.figures(fields, counts.sent, entries),
     )
+
+
+def right_sets(*, project: Project, selection: Selection) -> Mapping[int, int]:
+    """How many chose exactly the right options, by question with several choices; only for readers who may
+    know the solutions.
+
+    Nothing is counted for projects with very many responses: the stored states of all are read.
+    """
+    script = script_cache.get(project.pk, project.revision).stored.script
+    sets = {
+        block.id or 0: block.correct_answer_ids
+        for block in script.blocks
+        if block.type == "multi_punch" and block.correct_answer_ids
+    }
+    if not sets or responses(project.pk) >= large.LARGE:
+        return {}
+    return counting.count_sets(project.pk, selection, script, sets)
 
 
 def _reported_blocks(stored: StoredScript) -> list[ReportedBlock]:
@@ -257,19 +282,29 @@ def _reported_blocks(stored: StoredScript) -> list[ReportedBlock]:
     ]
 
 
+def _read_ids(reported: Sequence[ReportedBlock]) -> list[int]:
+    """The questions whose answers analyses read."""
+    return [each.id for each in reported if each.block.is_read]
+
+
 def _dividing(
     project: Project,
     reported: Sequence[ReportedBlock],
     segment_by: int | str | None,
     computed_entries: int,
+    read_ids: Sequence[int],
 ) -> Dividing:
     """The block or field that segments the figures.
 
     Refuses one that makes too many numbers, as far as the script shows, so one request cannot keep a process
-    busy for long. `computed_entries` are added to the entries of the blocks.
+    busy for long. `computed_entries` are added to the entries of the blocks, and so are the themes of the
+    questions `read_ids`.
     """
     if segment_by is None:
         return None
+    if read_ids:
+        with_themes = Codebook.objects.filter(pk__in=read_ids).count()
+        computed_entries += theme_counting.ENTRIES * with_themes
     entries = sum(statistics.max_entries(each.block, each.removed) for each in reported) + computed_entries
     if isinstance(segment_by, str):
         return _dividing_field(project, segment_by.removeprefix("field."), entries)
@@ -300,8 +335,8 @@ def _refuse_too_many(dividing: ReportedBlock, entries: int) -> None:
         refuse(
             "segment_by",
             "too_many",
-            f"This question has {segments:,} answers, and all questions, scores, calculated results and "
-            f"declared fields have up to {entries:,} options, points and values: that makes "
+            f"This question has {segments:,} answers, and all questions, scores, calculated results, "
+            f"declared fields and themes have up to {entries:,} options, points and values: that makes "
             f"{segments * entries:,} numbers, and the limit is {MAX_SEGMENT_NUMBERS:,}. "
             "Segment by a question with fewer options or points.",
         )
@@ -352,10 +387,14 @@ def _segment_by(
 
 
 def _block(
-    reported: ReportedBlock, counts: AnswerCounts, segments: Mapping[statistics.DistributionEntry, int] | None
+    reported: ReportedBlock,
+    counts: AnswerCounts,
+    segments: Mapping[statistics.DistributionEntry, int] | None,
+    read: CountedReadings,
 ) -> dict[str, Any]:
     block = reported.block
     groups = counts.groups.get(reported.id, [])
+    themes = read.question(reported.id)
     left = counts.unfinished.get(reported.id, 0)
     figures: dict[str, Any] = {
         "block_id": reported.id,
@@ -369,7 +408,7 @@ def _block(
             "percentage": statistics.percentage(left, counts.listed + counts.unlisted),
         },
         **statistics.summarize(block, reported.removed, groups),
-        "open_text": None,
+        "open_text": themes and themes.as_json(answer_count=sum(group.people for group in groups)),
     }
     if segments is not None:
         figures["segments"] = [
@@ -381,6 +420,7 @@ def _block(
                     counts.of_segments.get(entry.key, {}).get(reported.id, []),
                     all_groups=groups,
                 ),
+                "open_text": read.segment(reported.id, name_of(entry), whole=themes),
             }
             for entry in segments
         ]

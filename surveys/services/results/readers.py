@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from communities.ground.actors import Actor
 from communities.ground.errors import Forbidden
 from surveys.models import Project, ResultsCount
-from surveys.services.ground import access
-from surveys.services.representations.analysis import without_texts
+from surveys.services.ground import access, selecting
+from surveys.services.representations.analysis import without_texts, without_words
 from surveys.services.results import shared, very_large
 from surveys.services.results.figures import ALL, Figures, Selection
 from surveys.services.results.shared import SharedResults
+from surveys.services.scripts import cache as script_cache
 
 WHOLE_ALONE = (
     "These results are shared as a whole: filters and segments, which could single out a person, are for "
@@ -47,14 +49,21 @@ def read(
         raise Forbidden(WHOLE_ALONE)
     if not reads_people and project.is_anonymous:
         return shared.read(project=project, at=at)
+    derives = access.may_read_solutions(actor=actor)
+    script = partial(script_cache.script_of, project)
+    selecting.refuse_faults(selection.where, script=script, solutions=derives)
     counted = very_large.count(
         project=project,
         selection=selection,
         segment_by=segment_by,
-        derives=access.may_read_solutions(actor=actor),
+        derives=derives,
         counts_fields=reads_people,
         at=at,
     )
     if reads_people or isinstance(counted, ResultsCount):
         return counted
-    return replace(counted, variables=[without_texts(each) for each in counted.variables])
+    return replace(
+        counted,
+        blocks=[without_words(each) for each in counted.blocks],
+        variables=[without_texts(each) for each in counted.variables],
+    )

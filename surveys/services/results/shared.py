@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from communities.ground import brands
 from communities.ground.errors import NotFound
 from communities.services import get_settings
 from surveys.engine.script import QUESTIONS
@@ -46,7 +47,8 @@ def find(*, token: uuid.UUID) -> Destination:
     if project is None:
         raise NotFound("There are no results at this address.")
     settings = get_settings(community_id=project.community_id)
-    return Destination(project, project.community, settings.locale or project.community.locale)
+    locale = settings.locale or project.community.locale
+    return Destination(project, project.community, locale, brand=brands.of(settings))
 
 
 def waits_for_closing(*, project: Project, at: datetime) -> bool:

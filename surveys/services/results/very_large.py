@@ -62,7 +62,11 @@ def count(
     if (selection, segment_by) == (ALL, None):
         try:
             return figures.count(
-                project=project, derives=derives, counts_fields=counts_fields, most_derived=VERY_LARGE
+                project=project,
+                derives=derives,
+                counts_fields=counts_fields,
+                counts_themes=True,
+                most_derived=VERY_LARGE,
             )
         except TooManyToDerive:
             pass
@@ -73,6 +77,7 @@ def count(
             segment_by=segment_by,
             derives=derives,
             counts_fields=counts_fields,
+            counts_themes=True,
         )
     figures.refuse_unless_countable(
         project=project,
@@ -189,6 +194,7 @@ def _count(job: ResultsCount, now: Clock) -> Figures:
         segment_by=segment_by,
         derives=derives,
         counts_fields=counted is not None,
+        counts_themes=True,
         max_wait=None,
         note=_notes(job, max(figures.responses(project.pk), 1), now),
     )

@@ -15,6 +15,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
@@ -26,9 +27,10 @@ from django.db.models.functions import Concat
 from django.utils.text import Truncator
 
 from surveys.models import Answer, Conversation, Project, Reading
-from surveys.services.ground import metadata
+from surveys.services.ground import selecting
 from surveys.services.responses import listing
 from surveys.services.results.figures import ALL, Selection
+from surveys.services.scripts import cache as script_cache
 
 NEWEST = 5  # of each question
 MOST_QUESTIONS = 20  # whose newest answers are read: each question is a part of one statement
@@ -158,8 +160,16 @@ def _answering(
     rows = listing.rows(project=project).filter(**_COVERS.get(selection.covers, {}), **_completed(selection))
     if selection.provider:
         rows = rows.filter(provider=selection.provider)
-    for name, value in selection.fields:
-        sql, values = metadata.condition(name, value, state="state")
+    if selection.suspected is not None:
+        rows = rows.filter(is_suspected=selection.suspected)
+    chosen = selecting.parts(
+        fields=selection.fields,
+        where=selection.where,
+        script=partial(script_cache.script_of, project),
+        language=selection.language,
+        state="state",
+    )
+    for sql, values in chosen:
         rows = rows.filter(RawSQL(sql, values, output_field=BooleanField()))
     asked = KeyTransform(str(block_id), KeyTransform("follow_ups", "state"))
     text: Any = Subquery(_answer_to(block_id)[:1])
@@ -186,6 +196,8 @@ def _walk(project: Project, selection: Selection) -> tuple[QuerySet[Conversation
         return rows.filter(**completed), ("-completed_at", "-id")
     if selection.provider:
         rows = rows.filter(provider=selection.provider, is_listed=True)
+    if selection.suspected:
+        rows = rows.filter(is_suspected=True)
     return rows, _by_id(project)
 
 

@@ -1,10 +1,12 @@
 """The outro of a script, which the service creates (rule 3.27): thanks, and the project's rewards.
 
     initial(project, settings)         the outro of a new project
+    thanks(project, settings)          the community's thanks
     updated(outro, project, was=…)     the outro after a change; existing blocks keep their ids and texts
     with_amounts(script, …)            with the XP that it gives now
 
-The thanks are chosen when the project is created and do not change. The other blocks are added and removed
+The thanks are those of the community, and follow its settings until somebody edits them
+(`projects.script_writes.follow_thanks`). The other blocks are added and removed
 with the project's rewards; their names identify them.
 """
 
@@ -16,6 +18,7 @@ from typing import Any
 
 from communities.models import CommunitySettings
 from surveys.engine.intake.fields import MAX_XP
+from surveys.engine.rules.script import has_token_in_link
 from surveys.engine.script import ActionConfig, Block, Continue, Script
 from surveys.models import Project
 from surveys.services.ground import field_groups
@@ -36,6 +39,7 @@ _SOBER_THANKS = {
 _XP_GIVEN = "You have earned [xp_points] [xp_name]."
 _ROLE_GIVEN = "You have been given a new role."
 
+_NO_SCRIPT = Script(blocks=())
 Described = Mapping[int, Achievement]
 
 
@@ -44,7 +48,7 @@ Described = Mapping[int, Achievement]
 
 def initial(project: Project, settings: CommunitySettings) -> tuple[Block, ...]:
     """The outro of a new project, with the community's thank-you text."""
-    return updated([_thank_you(project, settings)], project)
+    return updated([thanks(project, settings)], project)
 
 
 def updated(outro: Sequence[Block], project: Project, *, was: Project | None = None) -> tuple[Block, ...]:
@@ -76,12 +80,14 @@ def _followed(stored: Block | None, before: Block | None, now: Block) -> Block:
     )
 
 
-def _thank_you(project: Project, settings: CommunitySettings) -> Block:
+def thanks(project: Project, settings: CommunitySettings) -> Block:
+    """The community's thanks at the end of a project of this type and privacy."""
     kind, kinds = settings.thank_you_type, CommunitySettings.ThankYouType
     words = (_SOBER_THANKS if kind == kinds.FORM_STANDARD else _THANKS)[Project.Type(project.type)]
     label = None
-    if kind == kinds.CUSTOM:
-        words, label = settings.thank_you_custom_message or words, settings.thank_you_custom_label
+    own = settings.thank_you_custom_message
+    if kind == kinds.CUSTOM and not (project.is_anonymous and has_token_in_link(own, _NO_SCRIPT)):
+        words, label = own or words, settings.thank_you_custom_label
     return Block(
         type="content_block",
         section="outro",

@@ -60,6 +60,19 @@ def faults(
                     yield Violation(field, error.code, f"`{key}` {error.reason}")
 
 
+def warnings(script: Script, *, community_id: int) -> Iterator[dict[str, object]]:
+    """Warnings about pictures of a script that could not be fetched, where their addresses are."""
+    problems = copies.problems(community_id=community_id, addresses=addresses(script))
+    if not problems:
+        return
+    for n, block in enumerate((*script.blocks, *script.outro)):
+        own = [(key, getattr(block, key)) for key in KEYS]
+        of_options = [(f"options[{m}].image_url", each.image_url) for m, each in enumerate(block.options)]
+        for field, address in (*own, *of_options):
+            if address in problems:
+                yield {"field": f"blocks[{n}].{field}", "code": "not_shown", "message": problems[address]}
+
+
 def want_new(project_id: int, *, before: Script, after: Script) -> None:
     """Request copies of the pictures that a script has now and did not have before."""
     if new := addresses(after) - addresses(before):

@@ -69,12 +69,13 @@ def test_every_column_with_an_address_of_a_picture_is_a_place() -> None:
         f"{model._meta.db_table}.{field.column}"
         for model in apps.get_models()
         for field in model._meta.concrete_fields
-        if re.search("image|thumbnail|icon|picture", field.name) and not field.name.endswith("_alt")
+        if re.search("image|thumbnail|icon|picture|logo|background_url", field.name)
+        and not field.name.endswith("_alt")
     }
 
     placed = {column for place in places.all_places() for column in place.columns}
     assert columns - placed == set()
-    in_json = {"surveys_project.delivery", "surveys_project.rewards"}
+    in_json = {"surveys_project.delivery", "surveys_project.presentation", "surveys_project.rewards"}
     assert placed - columns == in_json
 
 

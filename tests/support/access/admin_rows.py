@@ -88,6 +88,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "^(?P<app_label>APPS)/$": (GOES_ON, SAME),
     "(?P<url>.*)$": (NOBODY, SAME),
     "picture/": (LIST_OF_CREATORS, NO_SUCH_METHOD_FOR_STAFF),
+    "picture/upload/": (NO_SUCH_METHOD_FOR_STAFF, "302 404 404 400 400 400 400 400"),
     "community/<int:community_id>/": (
         NO_SUCH_METHOD_FOR_MEMBERS,
         "302 404 302 302 302 302 404 302",
@@ -336,6 +337,12 @@ TABLE: dict[str, tuple[str, str]] = {
         "302 404 403 403 200 200 404 200",
         "302 404 403 403 302 302 404 302",
     ),
+    "surveys/project/<int:project_id>/share/short-address/": (
+        "302 404 403 403 302 302 404 302",
+        "302 404 403 403 302 302 404 302",
+    ),
+    "surveys/project/<int:project_id>/share/qr.svg": (PAGE_OF_MEMBERS, SAME),
+    "surveys/project/<int:project_id>/share/qr.png": (PAGE_OF_MEMBERS, SAME),
     "surveys/project/<int:project_id>/share/values/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/share/links/": (EDITORS, NO_SUCH_METHOD_FOR_EDITORS),
     "surveys/project/<int:project_id>/share/links/send/": (EDITORS, "302 404 403 403 422 422 404 422"),

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from communities.api.pictures import SENT
+
 # Member, another creator, the creator of the project, admin. Everybody else has no valid key here.
 EVERYBODY = "yes yes yes yes"
 CREATORS = "no yes yes yes"
@@ -42,6 +44,7 @@ TABLE: dict[str, Row] = {
     "settings.partial_update": Row(ADMINS, 200, {}),
     "verified_source.list": Row(EVERYBODY, 200),
     "audit.list": Row(ADMINS, 200),
+    "picture.create": Row(CREATORS, 201, {"content": SENT}),
     "api_key.list": Row(ADMINS, 200),
     "api_key.create": Row(ADMINS, 201, {"name": "Website"}),
     "api_key.rotate": Row(ADMINS, 200),

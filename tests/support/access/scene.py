@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import cached_property
 from typing import Any
 from uuid import UUID, uuid4
@@ -44,6 +44,7 @@ from communities.models import (
 )
 from communities.services.mail import recipients
 from surveys import models as surveys
+from surveys.models.project import new_short_code
 from tests.factories import (
     DeliveryFactory,
     EarnedAchievementFactory,
@@ -247,6 +248,8 @@ def _projects(filled: FilledCommunity, person: Member, word: str) -> Ids:
     which, why = (block for block in made["script"]["blocks"] if block["name"] in ("which", "why"))
     project = surveys.Project.objects.get(pk=made["id"])
     surveys.Project.objects.filter(pk=spoken["id"]).update(share_results=True)
+    code = new_short_code()
+    surveys.Project.objects.filter(pk=project.pk).update(short_code=code)
     surveys.ScriptDraft.objects.create(
         project=project, user=person.user, blocks=f'["{word}"]', revision=1, saved_at=NOON
     )
@@ -254,12 +257,14 @@ def _projects(filled: FilledCommunity, person: Member, word: str) -> Ids:
     surveys.SummaryMessage.objects.create(project=project, opening=1, channel_id=word)
     surveys.ShownFigures.objects.create(project=project, sealed=word.encode())
     surveys.QuotaCount.objects.create(project=project, key=word[:32], filled=1)
+    surveys.ProofCount.objects.create(project=project, day=date(2026, 1, 31), asked=1)
     job = surveys.Generation.objects.create(
         community=filled.community, request={"intent": word}, status="failed", error=word, created_at=NOON
     )
     return {
         "project_id": int(made["id"]),
         "slug": project.slug,
+        "code": code,
         "token": surveys.Project.objects.get(pk=spoken["id"]).results_token,
         "draft_id": int(draft["id"]),
         "talk_id": int(spoken["id"]),

@@ -113,13 +113,15 @@ def _question(n: int, topic: str, key: str, scored: bool) -> dict[str, Any]:
             return _choice(name, f"How much do you care for {topic}?", scored=scored, key=key)
         case 1:
             prompt = f"How do you rate {topic}?"
-            return {"type": "rating", "name": name, "prompt": prompt, "max": 5, **fields}
+            labels = {"label_left": "", "label_center": "", "label_right": "", "group": ""}
+            return {"type": "rating", "name": name, "prompt": prompt, "max": 5, **labels, **fields}
         case 2:
             last = {"block": f"Question{n}", "op": "lte", "value": 4}
             question = {"type": "open_text", "name": name, "prompt": f"What would make {topic} better?"}
             return {**question, **fields, "format": "text", "required": False, "show_when": [last]}
         case 3:
-            return {"type": "nps", "name": name, "prompt": f"Would you recommend {topic}?", **fields}
+            prompt = f"Would you recommend {topic}?"
+            return {"type": "nps", "name": name, "prompt": prompt, "group": "", **fields}
         case _:
             options = [{"value": word} for word in ("Price", "Quality", "Speed")]
             ranking = {"type": "ranking", "name": name, "prompt": "What matters most?", "options": options}
@@ -132,7 +134,8 @@ def _choice(name: str, prompt: str, *, scored: bool, key: str = "score") -> dict
         for points, option in zip((2, 1, 0), options, strict=True):
             option["scores"] = [{"bucket": key, "points": points}]
     question = {"type": "single_punch", "name": name, "prompt": prompt, "options": options}
-    return {**question, "description": "", "randomize_options": False, "required": True, "show_when": []}
+    plain = {"description": "", "group": "", "randomize_options": False, "required": True}
+    return {**question, **plain, "show_when": []}
 
 
 # --- Texts and summaries ----------------------------------------------------------------------------

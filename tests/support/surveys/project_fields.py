@@ -37,7 +37,18 @@ REWARDS = {
     "achievement_name": "Opener",
     "achievement_role_id": "13",
 }
-PRESENTATION = {"theme_id": 8, "interviewer_id": 6, "branding": "Club", "chart_emoji": "👩‍🚀"}
+PRESENTATION = {
+    "theme_id": 8,
+    "interviewer_id": 6,
+    "branding": "Club",
+    "chart_emoji": "👩‍🚀",
+    "logo_url": "https://example.com/logo.png",
+    "accent_color": "4b4fcc",
+    "background_color": "fff3e0",
+    "background_url": "https://example.com/back.png",
+    "font": "serif",
+    "corners": "square",
+}
 SETTINGS = {
     "privacy_mode": "semi-private",
     "max_completes_per_user": 1,
@@ -50,6 +61,7 @@ SETTINGS = {
     "consent": "I agree.",
     "max_completes": 30,
     "quotas": [{"where": "field.utm_source = 1", "limit": 20, "message": "Thanks, we have enough."}],
+    "max_begun_per_minute": 60,
     "advance_on_choice": False,
     "review": True,
     "end": {"url": "https://example.com/", "label": "Home", "redirect": True},
@@ -63,6 +75,8 @@ SETTINGS = {
         }
     ],
     "keep_responses_days": 90,
+    "mail_copy": True,
+    "indexed": True,
 }
 EVERYTHING = {
     "name": "Other name",

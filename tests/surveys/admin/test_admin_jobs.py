@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import html
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from redis.exceptions import RedisError
 
+from surveys.ai import spending
 from tests.factories import MemberFactory, ProjectFactory, StaffFactory
 from tests.support.staff import client_of, signed_in
 from tests.support.surveys.project_tabs import analysis
@@ -23,6 +26,36 @@ def test_admins_see_state_cost_and_error() -> None:
 
     for expected in ("Club evening", "Failed", "The AI provider did not answer.", ">3<"):
         assert expected in page
+
+
+def test_the_page_says_what_became_of_further_questions(redis: object) -> None:
+    """Rule 10.100."""
+    community = ProjectFactory.create().community
+    client, now = client_of(community), timezone.now()
+    assert "Further questions" not in client.get(LIST).content.decode()
+
+    for days, outcomes in {0: ["asked", "failed", "credits"], 6: ["failed", "late"], 7: ["limit"]}.items():
+        for outcome in outcomes:
+            spending.count_follow_up(outcome, community_id=community.pk, at=now - timedelta(days=days))
+    spending.count_follow_up("limit", community_id=community.pk + 1, at=now)
+    page = client.get(LIST).content.decode()
+
+    assert (
+        "Further questions in the last 7 days: 1 asked. Not asked: 2 because the AI model failed, 1 because "
+        "it came after the respondent had gone on, 1 because too few credits were left." in page
+    )
+
+
+@pytest.mark.usefixtures("redis")
+def test_the_page_is_shown_without_redis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 10.100."""
+
+    def refuse() -> None:
+        raise RedisError
+
+    monkeypatch.setattr(spending.redis_connection, "client", refuse)
+
+    assert spending.follow_ups_of(1, at=timezone.now()) == {}
 
 
 def test_creators_see_their_own_and_members_none() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from communities.models import Picture
 from surveys.models import Block, Project
 from surveys.services.drafts import answers, checking
 from tests.support.caller import CHOICE, PICTURE, SAYING, TEXT, Caller, faults
@@ -221,6 +222,28 @@ def test_new_pictures_need_the_premium_tier_in_the_editor(tier, is_refused, key)
 
     expected = [(f"blocks[0].{key}", "not_allowed")] if is_refused else []
     assert found(checked["violations"]) == expected
+
+
+def test_a_picture_that_could_not_be_fetched_is_told_at_its_address(django_assert_num_queries):
+    """Rule 3.159."""
+    caller = Caller()
+    dead, option = f"{PICTURE}?dead", f"{PICTURE}?option"
+    made = caller.make(
+        TEXT | {"image_url": PICTURE},
+        CHOICE | {"thumbnail_url": dead, "options": [{"value": "a"}, {"value": "b", "image_url": option}]},
+    )
+    Picture.objects.exclude(address=PICTURE).update(
+        problem="The host answered with the status 404.", due_at=None
+    )
+
+    checked = check(caller, made, made["script"]["blocks"])
+
+    warned = [each for each in checked["warnings"] if each["code"] == "not_shown"]
+    assert found(warned) == [
+        ("blocks[1].thumbnail_url", "not_shown"),
+        ("blocks[1].options[1].image_url", "not_shown"),
+    ]
+    assert warned[0]["message"] == "The picture could not be fetched: The host answered with the status 404."
 
 
 def test_pictures_that_are_there_already_stay_on_the_basic_tier():

@@ -363,7 +363,7 @@ def test_earlier_steps_of_a_preview_are_shown_on_request(monkeypatch: pytest.Mon
 
 
 def test_a_group_is_one_screen_here_too():
-    """Rule 6.134."""
+    """Rule 6.225."""
     row = {"type": "rating", "max": 3, "group": "The food", "required": True}
     rows = [row | {"key": name, "name": name, "prompt": f"{name}?"} for name in ("Soup", "Cake")]
     frame = Scene(*rows, TEXT | {"prompt": "You said [Soup] and [Cake]."}).frame().look()
@@ -377,3 +377,58 @@ def test_a_group_is_one_screen_here_too():
     frame.send("back")
     assert re.findall(r'value="(\d)"[^>]* checked', frame.page) == ["3", "1"]
     assert 'value="back"' not in frame.page
+
+
+# --- The review of all answers ------------------------------------------------------------------------
+
+REVIEW = "Please look at your answers before you send them."
+FIRST, SECOND = TEXT | {"key": "a", "prompt": "First?"}, TEXT | {"key": "b", "prompt": "Second?"}
+
+
+def review_button(frame: Visitor) -> str:
+    return re.findall(r'value="(revise:\d+)"', frame.page)[0]
+
+
+@pytest.mark.parametrize("htmx", [False, True])
+def test_the_preview_shows_the_review_and_changes_an_answer_from_there(htmx: bool):
+    """Rule 6.225."""
+    scene = Scene(FIRST, SECOND, settings={"review": True})
+    frame = scene.frame(htmx=htmx).look().send(value="one").send(value="two")
+    assert REVIEW in frame.page
+    assert frame.state()["is_completed"] is False
+
+    frame.send(review_button(frame))
+    assert "First?" in frame.page
+    frame.send(value="changed")
+
+    assert REVIEW in frame.page
+    assert "changed" in frame.page
+    frame.send("send")
+    assert frame.state()["is_completed"] is True
+    assert REVIEW not in frame.page
+
+
+def test_an_edit_keeps_the_end_of_a_preview_that_passed_its_review():
+    scene = Scene(FIRST, settings={"review": True})
+    frame = scene.frame().look().send(value="one").send("send")
+
+    scene.type(FIRST | {"prompt": "First of all?"})
+
+    assert frame.state()["is_completed"] is True
+    assert frame.restart(at=None)["is_completed"] is False
+
+
+def test_rows_that_are_added_to_a_group_keep_what_was_chosen():
+    """Rule 6.225."""
+    row = {"type": "rating", "max": 3, "group": "The food"}
+    first, second, third = (row | {"key": key, "name": key, "prompt": f"The {key}?"} for key in "abc")
+    scene = Scene(first, second)
+    frame = scene.frame().look()
+    ids = re.findall(r'name="row-(\d+)"', frame.page)
+    scene.type(first, third, second)
+
+    frame.send(**{f"row-{number}": "2" for number in ids})
+
+    assert "The author has changed the questions." in frame.page
+    assert "The c?" in frame.page
+    assert frame.page.count(" checked") == 2

@@ -33,6 +33,7 @@ def test_a_new_project_is_told_with_every_field_and_its_script():
         "author_name": "A creator",
         "completion_count": 0,
         "response_count": 0,
+        "short_url": None,
         "scheduled_open_at": None,
         "results_url": None,
     }
@@ -49,11 +50,14 @@ def test_a_new_project_is_told_with_every_field_and_its_script():
         "consent": None,
         "max_completes": None,
         "quotas": [],
+        "max_begun_per_minute": None,
         "advance_on_choice": True,
         "review": False,
         "end": None,
         "ends": [],
         "keep_responses_days": None,
+        "mail_copy": False,
+        "indexed": False,
     }
     assert [made[group] for group in ("delivery", "rewards", "presentation")] == [None, None, None]
     assert made["scoring"] == {"enabled": False, "buckets": []}

@@ -26,6 +26,7 @@ ALONE = {
     ("surveys/drawing/figures/overview.py", "facts_of"),  # completed, of those who began
     ("surveys/drawing/figures/overview.py", "funnel_of"),  # who remains after each question
     ("surveys/drawing/figures/texts.py", "text_analysis"),  # an answer may have several themes
+    ("surveys/drawing/figures/texts.py", "theme_bars"),
 }
 BLOCK = Block("single_punch", options=tuple(Option(value, n) for n, value in enumerate("abc", start=1)))
 SCALE = Block("rating", min=1, max=3)
@@ -156,7 +157,11 @@ def test_several_choices_of_one_person_need_not_add_up() -> None:
     ("votes", "is_over", "summary"),
     [
         (PollResults({}, {}, 0, least_answers=5), False, "Shown once there are 5 votes"),
-        (PollResults({}, {}, 0, least_answers=5), True, "Not shown, because there are fewer than 5 votes"),
+        (
+            PollResults({}, {}, 0, least_answers=5),
+            True,
+            "Fewer than 5 people voted, so no votes are shown",
+        ),
         (PollResults({}, {}, 0), False, "No votes yet"),
         (PollResults({}, {}, 0), True, "Nobody voted"),
     ],

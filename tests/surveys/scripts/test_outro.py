@@ -102,6 +102,56 @@ def test_custom_thanks_without_a_message_are_the_usual_ones():
     assert (thanks["prompt"], thanks["continue"]) == ("Thank you! Your answers have been saved.", None)
 
 
+CUSTOM = {"thank_you_type": "custom", "thank_you_custom_message": "Cheers!", "thank_you_custom_label": "Home"}
+
+
+def test_changed_thanks_reach_projects_that_have_no_thanks_of_their_own():
+    """Rule 1.56."""
+    caller = Caller()
+    usual, own, poll = caller.make(TEXT), caller.make(TEXT), caller.make(CHOICE, type="poll")
+    block_id = outro_of(caller, own)["thank_you"]["id"]
+    caller.patch(f"{path_of(own)}/blocks/{block_id}", {"prompt": "Our own thanks."})
+    elsewhere = Caller()
+    foreign = elsewhere.make(TEXT)
+    calls = []
+
+    for change in (CUSTOM, {"thank_you_custom_message": "Bye!"}, {"thank_you_type": "form_standard"}):
+        assert caller.patch("/settings", change).status_code == 200
+        calls.append([outro_of(caller, each)["thank_you"] for each in (usual, own, poll)])
+
+    assert [[each["prompt"] for each in thanks] for thanks in calls] == [
+        ["Cheers!", "Our own thanks.", "Cheers!"],
+        ["Bye!", "Our own thanks.", "Bye!"],
+        ["Your response has been recorded.", "Our own thanks.", "Your vote has been recorded."],
+    ]
+    assert [[each["continue"] and each["continue"]["label"] for each in thanks] for thanks in calls] == [
+        ["Home", None, "Home"],
+        ["Home", None, "Home"],
+        [None, None, None],
+    ]
+    assert outro_of(elsewhere, foreign)["thank_you"]["prompt"] == "Thank you! Your answers have been saved."
+    assert [revision_of(caller, each) for each in (usual, own)] == [4, 2]
+
+
+def test_other_settings_write_no_script():
+    caller = Caller()
+    made = caller.make(TEXT)
+
+    caller.patch("/settings", {"xp_per_question": 3, "thank_you_custom_message": "Not in use."})
+
+    assert revision_of(caller, made) == 1
+
+
+def test_thanks_whose_link_names_a_visitor_are_not_those_of_anonymous_projects():
+    """Rule 6.193."""
+    link = "[Go](https://shop.example/?who=[UserName])"
+    caller = Caller(thank_you_type="custom", thank_you_custom_message=link)
+
+    thanks = outro_of(caller, caller.make(TEXT, privacy_mode="anonymous"))["thank_you"]
+
+    assert thanks["prompt"] == "Thank you! Your answers have been saved."
+
+
 # --- XP -----------------------------------------------------------------------------------------------
 
 

@@ -48,6 +48,7 @@ def wanted() -> set[str]:
 def test_an_address_that_pictures_may_not_have_is_refused_wherever_it_is_written(
     address: str, code: str, caller: Caller
 ) -> None:
+    """Rule 3.158."""
     made = caller.make(TEXT)
     script = f"/projects/{made['id']}/script"
     block = made["script"]["blocks"][0]["id"]
@@ -92,7 +93,10 @@ def test_a_worker_is_asked_for_every_picture_that_is_written(caller: Caller) -> 
     """One address for each place: a place that nobody asks for leaves its address out."""
     at = {
         name: f"{AUTHOR}?{name}"
-        for name in ("block", "thumbnail", "option", "post", "corner", "badge", "own", "icon")
+        for name in (
+            *("block", "thumbnail", "option", "post", "corner", "badge", "own", "icon"),
+            *("logo", "ground", "own-logo", "own-ground"),
+        )
     }
     made = caller.make(
         {**TEXT, "image_url": at["block"]},
@@ -110,6 +114,10 @@ def test_a_worker_is_asked_for_every_picture_that_is_written(caller: Caller) -> 
     catalogue.add_achievement(
         actor=caller.actor, number=70, name="Owl", image_url=at["own"], role_id=None, at=NOON
     )
+    own = {"logo_url": at["own-logo"], "background_url": at["own-ground"]}
+    assert caller.patch(project, {"presentation": own}).status_code == 200
+    brand = {"logo_url": at["logo"], "background_url": at["ground"]}
+    assert caller.patch("/settings", brand).status_code == 200
     change_community(actor=caller.actor, changes={"icon_url": at["icon"]}, at=NOON)
 
     assert wanted() == set(at.values())

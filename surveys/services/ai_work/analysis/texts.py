@@ -8,7 +8,7 @@ dropped, and so are quotes that occur in no answer.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -21,19 +21,17 @@ from surveys.ai.provider import (
     MAX_QUOTE,
     MAX_THEME_DESCRIPTION,
     MAX_THEME_TITLE,
-    SENTIMENTS,
     AnalysisOverview,
-    CountedTheme,
     ProviderError,
-    Sentiment,
     TextFigures,
     TextTheme,
 )
 from surveys.ai.quotes import is_quotable
 from surveys.services.ai_work import codebook, readings
+from surveys.services.counting import themes
+from surveys.services.counting.themes import ThemeCounts
 from surveys.services.ground import anonymity
 
-MAX_REPORTED_THEMES = 12  # for each question
 MAX_QUOTES = 3
 MAX_LIKENESS = 0.7  # of two quotes of a theme: the share of words that both have
 MAX_SUMMARY = 2_000
@@ -42,52 +40,18 @@ WRITTEN_BY_US = "The application wrote this summary, because the AI model could 
 
 @dataclass(frozen=True, slots=True)
 class FoundThemes:
-    """The themes of a question with their counts, the most frequent first, and the answers by sentiment.
-
-    `ranked` are pairs of a theme's id and its counts. `moods` leaves out answers that could not be judged.
-    """
+    """The themes of a question with their counts, and how many people have answered it."""
 
     block_id: int
     covers: str
     answer_count: int
-    read_count: int
-    moods: Mapping[str, int]
-    ranked: Sequence[tuple[int, CountedTheme]]
+    counts: ThemeCounts
 
     @classmethod
     def of(cls, *, block_id: int, covers: str) -> Self:
         """Count what the rows say now."""
-        counted = readings.counted(block_id=block_id, covers=covers)
-        found = [
-            (theme, moods)
-            for theme in codebook.live(block_id=block_id)
-            if (moods := counted.themes.get(theme.pk))
-        ]
-        found.sort(key=lambda each: (-sum(each[1].values()), each[0].pk))
-        return cls(
-            block_id=block_id,
-            covers=covers,
-            answer_count=counted.answer_count,
-            read_count=counted.read_count,
-            moods={mood: counted.sentiments.get(mood, 0) for mood in SENTIMENTS},
-            ranked=[
-                (
-                    theme.pk,
-                    CountedTheme(
-                        title=theme.title,
-                        description=theme.description,
-                        count=sum(moods.values()),
-                        percentage=round(100 * sum(moods.values()) / counted.read_count, 2),
-                        sentiment=_most_frequent(moods),
-                    ),
-                )
-                for theme, moods in found[:MAX_REPORTED_THEMES]
-            ],
-        )
-
-    @property
-    def unjudged_count(self) -> int:
-        return self.read_count - sum(self.moods.values())
+        answer_count = readings.count_answers(block_id=block_id, covers=covers)
+        return cls(block_id, covers, answer_count, themes.count(block_id, covers=covers))
 
     def report(self, summary: str | None, *, least: int | None) -> dict[str, Any]:
         """The `open_text` of an AnalysisBlock (rules 10.10 to 10.12).
@@ -95,30 +59,18 @@ class FoundThemes:
         `least` is from `anonymity.least_answers`. Where it is set, nobody is quoted if fewer than that have
         answered, nor if only one of them mentioned the theme.
         """
+        ranked = self.counts.ranked
         quoted = [
             theme_id
-            for theme_id, counted in self.ranked
+            for theme_id, counted in ranked
             if anonymity.is_enough(self.answer_count, least=least) and (counted.count > 1 or least is None)
         ]
         quotes = readings.quotes(block_id=self.block_id, covers=self.covers, themes=quoted) if quoted else {}
         told: set[str] = set()
-        return {
-            "summary": summary or None,
-            "themes": [
-                {**asdict(counted), "quotes": _different(quotes.get(theme_id, ()), told)}
-                for theme_id, counted in self.ranked
-            ],
-            "sentiment": dict(self.moods) if any(self.moods.values()) or not self.unjudged_count else None,
-            "answer_count": self.answer_count,
-            "analysed_count": self.read_count,
-        }
-
-
-def _most_frequent(moods: Mapping[str | None, int]) -> Sentiment | None:
-    """The most frequent sentiment among answers; None if none could be judged."""
-    if not any(moods.get(each) for each in SENTIMENTS):
-        return None
-    return max(SENTIMENTS, key=lambda each: moods.get(each, 0))
+        report = self.counts.as_json(answer_count=self.answer_count)
+        for (theme_id, _), theme in zip(ranked, report["themes"], strict=True):
+            theme["quotes"] = _different(quotes.get(theme_id, ()), told)
+        return {**report, "summary": summary or None}
 
 
 def _different(quotes: Sequence[str], told: set[str]) -> list[str]:
@@ -135,7 +87,7 @@ def _different(quotes: Sequence[str], told: set[str]) -> list[str]:
     return chosen
 
 
-def cleaned(themes: Sequence[TextTheme]) -> list[TextTheme]:
+def cleaned(named: Sequence[TextTheme]) -> list[TextTheme]:
     """Themes that a provider has named, with texts on one line; those without a title are left out."""
     clean = (
         TextTheme(
@@ -143,7 +95,7 @@ def cleaned(themes: Sequence[TextTheme]) -> list[TextTheme]:
             clean_text(theme.description, MAX_THEME_DESCRIPTION),
             tuple(filter(None, (clean_text(phrase, codebook.MAX_PHRASE) for phrase in theme.phrases))),
         )
-        for theme in themes
+        for theme in named
     )
     return [theme for theme in clean if theme.title]
 

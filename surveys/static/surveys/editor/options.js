@@ -2,6 +2,7 @@
    an empty one removes it, Alt with the arrow keys moves it. The label is also the stored value, until "stored values"
    are shown: then both have a field. */
 
+import { addPicture } from "../../staff/fields.js";
 import { arrange, attribute, h, icon, plural, text } from "./dom.js";
 import { changeOptions, correctKeys, markCorrect, newKey } from "./document.js";
 import { pickEmoji } from "./emoji.js";
@@ -355,7 +356,8 @@ class Row {
       onclick: () => { this.#set("is_other", null, "Ask for no text"); this.focus(); } }, icon("edit"));
     this.address = this.#pictureEntry("image_url", "https://… (picture)");
     this.alt = this.#pictureEntry("image_alt", "What the picture shows");
-    this.picture = h("span", { class: "option-picture" }, this.address, this.alt);
+    this.picture = h("span", { class: "option-picture" }, h("span", { class: "option-file" }, this.address), this.alt);
+    this.showPicture = addPicture(this.address);
     this.up = this.#tool("up", () => list.move(this.key, -1), "-1");
     this.down = this.#tool("down", () => list.move(this.key, 1), "-1");
     this.delete = this.#tool("close", () => list.remove(this.key));
@@ -447,6 +449,7 @@ class Row {
     }
     this.picture.hidden = !showsPictures;
     this.#showField(this.address, option.image_url, `${name}, address of its picture`);
+    this.showPicture();
     this.#showField(this.alt, option.image_alt, `${name}, what its picture shows`);
     this.writes.hidden = !option.is_other;
     attribute(this.writes, "aria-label", `${name} asks for a text of one's own`);

@@ -47,17 +47,34 @@ function showBadge(form) {
   form.addEventListener("input", draw);
 }
 
+/** What is corrected in the chosen colours, in sentences. */
+async function notesOn(address) {
+  try {
+    const response = await fetch(address, { headers: { Accept: "application/json" } });
+    return response.ok ? (await response.json()).notes : [];
+  } catch {
+    return []; // no connection: saving says it too
+  }
+}
+
 function showLook(form) {
   const frame = /** @type {HTMLIFrameElement | null} */ (document.querySelector("[data-look-preview]"));
   if (!frame) return;
-  let timer;
-  const draw = () => {
+  const notes = form.querySelector("[data-look-notes]");
+  let timer, newest = 0;
+  const draw = async () => {
+    const number = ++newest;
     const query = new URLSearchParams();
-    for (const name of ["theme_id", "interviewer_id", "branding", "name"]) {
+    for (const name of ["theme_id", "interviewer_id", "branding", "name", "logo_url", "accent_color", "background_color",
+      "background_url", "font", "corners"]) {
       if (form.elements[name]) query.set(name, form.elements[name].value);
     }
     frame.contentWindow?.location.replace(`${frame.dataset.lookPreview}?${query}`);
+    const said = await notesOn(`${frame.dataset.lookPreview}?${query}&notes`);
+    if (notes && number === newest) notes.replaceChildren(...said.map((words) =>
+      Object.assign(document.createElement("p"), { textContent: words })));
   };
+  draw();
   form.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(draw, DELAY);

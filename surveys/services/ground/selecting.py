@@ -1,0 +1,401 @@
+"""Conditions in SQL that select responses: by fields, and by an expression (`where`).
+
+    refuse_faults(where, …)             refuses an expression that no reader may use here
+    parts(fields=…, where=…, …)         the conditions on a conversation's row, each with its values
+
+An expression is compiled to one condition on the stored state of a conversation, so the database selects
+responses without a walk of the script. It means the same as `surveys.engine.where.holds`, except that scores
+and results are those that are stored with the response (rule 5.12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from psycopg.types.json import Jsonb
+
+from communities.ground.errors import refuse_all
+from communities.ground.sent_text import sent_text
+from communities.ground.statements import Part
+from surveys.engine import where as whole_responses
+from surveys.engine.language import expressions, names, references, values
+from surveys.engine.language.expression_tree import ExpressionNode, Literal, Name
+from surveys.engine.language.formulas import DIGITS, MAX_EXPONENT
+from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
+from surveys.engine.language.values import Operand, Value
+from surveys.engine.script import CALCULATED, CHOICES, SCALES, Block, Script, Violation
+from surveys.engine.walk import answers
+from surveys.services.ground import metadata
+
+PARAMETER = "where"
+MAX_NAMES = 50  # in one expression: each is looked up in each response
+_ANSWER = "answer"
+_TRUE: Part = ("TRUE", [])
+_FALSE: Part = ("FALSE", [])
+# As `values.number` and `values.is_date` read texts. `\\d` of PostgreSQL also matches other digits.
+_NUMBER = r"^-?[0-9]+(\.[0-9]+)?$"
+_DATE = (
+    "^(?!0000)(?:[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
+    "|02-(?:0[1-9]|1[0-9]|2[0-8]))"
+    "|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)$"
+)
+_ORDERINGS = ("<", "<=", ">", ">=")
+
+
+ScriptOf = Callable[[], Script]  # reads the script only if there is an expression
+
+
+def refuse_faults(text: str | None, *, script: ScriptOf, solutions: bool) -> None:
+    """Refuse an expression with faults, and one that would tell what its reader may not know.
+
+    Readers without `solutions` do not see scores and results of calculated blocks, so they cannot select by
+    them.
+    """
+    if text is not None and (found := list(_faults(text, script(), solutions))):
+        refuse_all(found)
+
+
+def _faults(text: str, script: Script, solutions: bool) -> Iterator[Violation]:
+    faults = list(whole_responses.faults(text, script=script, path=PARAMETER))
+    yield from faults
+    if faults:
+        return
+    mentions = expressions.parse(text).mentions
+    if len(mentions) > MAX_NAMES:
+        message = f"`{PARAMETER}` may have at most {MAX_NAMES} names; this one has {len(mentions)}."
+        yield Violation(PARAMETER, "too_many", message, mentions[MAX_NAMES].column)
+    for mention in mentions:
+        meaning = references.resolve(mention.name, script)
+        if meaning == _ANSWER:
+            message = f"`{PARAMETER}` cannot use `answer`, the answer before a block. Please name a question."
+        elif not solutions and _is_computed(meaning, script):
+            message = "Scores and calculated results are for the project's creator and admins."
+        else:
+            continue
+        yield Violation(PARAMETER, "not_allowed", message, mention.column)
+
+
+def _is_computed(meaning: int | str | None, script: Script) -> bool:
+    if isinstance(meaning, int):
+        return script.blocks[meaning].type == CALCULATED
+    return meaning is not None and names.field_key(meaning) is None
+
+
+def parts(
+    *,
+    fields: Sequence[tuple[str, str]],
+    where: str | None,
+    script: ScriptOf,
+    language: str,
+    state: str,
+) -> Iterator[Part]:
+    """Yield the conditions on `state`, the column with the state of a conversation.
+
+    The expression has no faults; a name that the script does not have any more has no value. `language` is
+    the community's.
+    """
+    for name, value in fields:
+        yield metadata.condition(name, value, state=state)
+    if where is not None:
+        yield _Compiler(script(), language, state).condition(expressions.parse(where).tree)
+
+
+@dataclass(frozen=True, slots=True)
+class _Single:
+    """A value of SQL that is a text, or NULL if it is missing. `number` is its number, or NULL."""
+
+    text: Part
+    number: Part
+    is_text: bool = True  # may be a date
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """A list of SQL: an array of texts, and another of the same texts in the form in which equal ones are the
+    same. Both are NULL if the value is missing.
+    """
+
+    texts: Part
+    forms: Part
+
+
+_Compiled = Operand | _Single | _List
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiler:
+    script: Script
+    language: str
+    state: str
+    _scores: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+
+    def condition(self, node: ExpressionNode) -> Part:
+        """A condition that is never NULL. The recursion is as deep as the expression."""
+        match node:
+            case Negation(part):
+                return _joined("NOT ({})", self.condition(part))
+            case Conjunction(conjuncts):
+                return _all(" AND ", [self.condition(part) for part in conjuncts])
+            case Disjunction(disjuncts):
+                return _all(" OR ", [self.condition(part) for part in disjuncts])
+            case Comparison("!=", left, right):
+                return _joined("NOT ({})", self._comparison("=", left, right))
+            case Comparison(sign, left, right):
+                return self._comparison(sign, left, right)
+            case Name() | Literal():
+                return self._truth(node)
+
+    def _truth(self, node: Name | Literal) -> Part:
+        block = self._choice(node)
+        if block is not None:
+            return self._of_chosen(block, values.is_true)
+        value = self._operand(node)
+        match value:
+            case Operand():
+                return _TRUE if value.is_true else _FALSE
+            case _List(texts):
+                return _joined("coalesce(cardinality({}) > 0, FALSE)", texts)
+            case _Single(text, number):
+                sql = "coalesce({} NOT IN ('', 'false') AND coalesce({} <> 0, TRUE), FALSE)"
+                return _joined(sql, text, number)
+
+    def _comparison(self, sign: str, left: ExpressionNode, right: ExpressionNode) -> Part:
+        compare = expressions.COMPARISONS[sign]
+        first, second = self._operand(left), self._operand(right)
+        if isinstance(first, Operand) and isinstance(second, Operand):
+            return _TRUE if compare(first, second) else _FALSE
+        if (block := self._choice(left)) is not None and isinstance(second, Operand):
+            constant = second
+            return self._of_chosen(block, lambda value: compare(value, constant))
+        if (block := self._choice(right)) is not None and isinstance(first, Operand):
+            other = first
+            return self._of_chosen(block, lambda value: compare(other, value))
+        if sign == "=":
+            return _equal(first, second)
+        return _is_in(first, second) if sign == "in" else _ordered(sign, first, second)
+
+    def _choice(self, node: ExpressionNode) -> Block | None:
+        """The block of a name whose value is one of few, so that each can be compared beforehand."""
+        meaning = self._meaning(node.name) if isinstance(node, Name) else None
+        block = self.script.blocks[meaning] if isinstance(meaning, int) else None
+        return block if block is not None and block.type == "single_punch" else None
+
+    def _of_chosen(self, block: Block, holds: Callable[[Value], bool]) -> Part:
+        """Whether the chosen option is one for which the comparison holds."""
+        if_missing = holds(None)
+        wanted = [str(each.id) for each in block.options if holds(each.value) != if_missing]
+        chosen = _joined(
+            f"coalesce({self._reply(block)}->'option_ids'->>0 = ANY({{}}), FALSE)", ("%s", [wanted])
+        )
+        return _joined("NOT {}", chosen) if if_missing else chosen
+
+    def _operand(self, node: ExpressionNode) -> _Compiled:
+        match node:
+            case Literal():
+                return node.operand
+            case Name(name):
+                return self._value(name)
+            case _:
+                text = _joined("CASE WHEN {} THEN 'true' ELSE 'false' END", self.condition(node))
+                return _Single(text, ("NULL::numeric", []), is_text=False)
+
+    def _meaning(self, name: str) -> int | str | None:
+        return name if name == whole_responses.LANGUAGE else references.resolve(name, self.script)
+
+    def _value(self, name: str) -> _Compiled:
+        meaning = self._meaning(name)
+        if isinstance(meaning, int):
+            return self._value_of_block(self.script.blocks[meaning])
+        if meaning is not None and (key := names.field_key(meaning)) is not None:
+            return _text((f"{self.state}->'fields'->>%s", [key]))
+        if meaning is not None and meaning in references.variables(self.script):
+            return _number(self._variable(meaning))
+        return Operand(self.language or None) if meaning == whole_responses.LANGUAGE else Operand(None)
+
+    def _value_of_block(self, block: Block) -> _Compiled:
+        if block.type == CALCULATED:
+            return self._result(block)
+        reply = self._reply(block)
+        if block.type == "single_punch":
+            texts = {str(each.id): each.value for each in block.options}
+            return _text((f"%s::jsonb->>({reply}->'option_ids'->>0)", [Jsonb(texts)]))
+        if block.type in CHOICES or block.type == "ranking":
+            return self._list(block)
+        if block.type in SCALES or block.type == "open_numeric":
+            return _number((f"({reply}->>'number')::numeric", []))
+        return _text((f"{reply}->>'text'", []))
+
+    def _reply(self, block: Block) -> str:
+        return f"{self.state}->'answers'->'{block.id or 0:d}'"
+
+    def _list(self, block: Block) -> _List:
+        """The values that were chosen: of a ranking the best first, else in the order of the options."""
+        reply = f"{self._reply(block)}->'option_ids'"
+        places = {str(each.id): n for n, each in enumerate(block.options)}
+        order = ("n", []) if block.type == "ranking" else ("(%s::jsonb->id)::int", [Jsonb(places)])
+
+        def of(known: Mapping[str, str]) -> Part:
+            # A look-up for each chosen option, whose cost does not grow with the options of the block
+            sql = f"""CASE WHEN {reply} IS NOT NULL THEN ARRAY(
+                SELECT text FROM jsonb_array_elements_text({reply}) WITH ORDINALITY chosen(id, n),
+                LATERAL (SELECT %s::jsonb->>id AS text) known
+                WHERE text IS NOT NULL ORDER BY {order[0]}) END"""
+            return sql, [Jsonb(known), *order[1]]
+
+        texts = {str(each.id): each.value for each in block.options}
+        return _List(of(texts), of({key: _form(values.operand(text)) for key, text in texts.items()}))
+
+    def _result(self, block: Block) -> _Single:
+        """A stored result: a text, or a number rounded as it is for conditions."""
+        result = f"{self.state}->'results'->'{block.id or 0:d}'"
+        exact = f"({result}->>'number')::numeric"
+        number = f"""CASE WHEN abs({exact}) >= 1e-{MAX_EXPONENT} AND abs({exact}) < 1e{MAX_EXPONENT}
+            THEN round({exact}, ({DIGITS} - 1 - floor(log(abs({exact}))))::int)
+            WHEN {exact} IS NOT NULL THEN 0 END"""
+        text = f"coalesce({result}->>'text', trim_scale({number})::text)"
+        worded = f"CASE WHEN {result}->>'text' ~ %s THEN ({result}->>'text')::numeric ELSE {number} END"
+        return _Single((text, []), (worded, [_NUMBER]))
+
+    def _variable(self, name: str) -> Part:
+        if name in ("correct_answers", "max_correct_answers"):
+            graded = [block for block in self.script.blocks if answers.is_graded(block)]
+            of_block = self._is_correct if name == "correct_answers" else self._was_shown
+            counted = [_joined("({})::int", of_block(block)) for block in graded]
+            return _all(" + ", counted) if counted else ("0::numeric", [])
+        if not self._scores:
+            for key in self.script.bucket_keys:
+                for at, score in enumerate(names.SCORES):
+                    for variable in {score, f"{score}_{key}", f"{score}_{key.replace('-', '_')}"}:
+                        self._scores.setdefault(variable, []).append((key, at))
+        scores = f"{self.state}->'scores'"
+        sums = [
+            (f"coalesce(({scores}->%s->>{at})::numeric, 0)", [key]) for key, at in self._scores.get(name, ())
+        ]
+        total = _all(" + ", sums) if sums else ("0::numeric", [])
+        return _joined(f"CASE WHEN jsonb_typeof({scores}) = 'object' THEN {{}} END", total)
+
+    def _is_correct(self, block: Block) -> Part:
+        reply = self._reply(block)
+        if block.type in SCALES:
+            right = [each.value for each in block.options if each.id in (block.correct_answer_ids or ())]
+            return f"coalesce({reply}->>'number' = ANY(%s), FALSE)", [right if len(right) == 1 else []]
+        right = sorted(block.correct_answer_ids or ())
+        present = [each.id or 0 for each in block.options]
+        sql = f"""coalesce(ARRAY(
+            SELECT chosen.id::bigint FROM jsonb_array_elements_text({reply}->'option_ids') chosen(id)
+            WHERE chosen.id::bigint = ANY(%s::bigint[]) ORDER BY 1) = %s::bigint[], FALSE)"""
+        return sql, [present, right]
+
+    def _was_shown(self, block: Block) -> Part:
+        return f"coalesce({self.state}->'path' @> '{block.id or 0:d}'::jsonb, FALSE)", []
+
+
+def _text(text: Part) -> _Single:
+    return _Single(text, _joined("CASE WHEN {} ~ {} THEN ({})::numeric END", text, ("%s", [_NUMBER]), text))
+
+
+def _number(number: Part) -> _Single:
+    return _Single(_joined("trim_scale({})::text", number), number, is_text=False)
+
+
+def _form(operand: Operand) -> str:
+    """The text that equal single values share: of a number its shortest digits, else the text in the form of
+    `sent_text`.
+    """
+    if operand.number is not None:
+        return values.plain_digits(operand.number)
+    return sent_text(operand.text)
+
+
+def _form_of(value: _Single) -> Part:
+    return _joined("coalesce(trim_scale({})::text, {})", value.number, value.text)
+
+
+def _forms(value: _Compiled) -> Part:
+    """An array of the forms of a value's elements; NULL if the value is missing."""
+    match value:
+        case Operand():
+            missing = value.value is None
+            return ("NULL::text[]", []) if missing else ("%s::text[]", [list(map(_form, value.elements))])
+        case _Single():
+            return _joined("CASE WHEN {} IS NOT NULL THEN ARRAY[{}] END", value.text, _form_of(value))
+        case _List(_, forms):
+            return forms
+
+
+def _equal(left: _Compiled, right: _Compiled) -> Part:
+    if isinstance(left, _Single) and isinstance(right, _Single):
+        return _joined("coalesce({} = {}, FALSE)", _form_of(left), _form_of(right))
+    if isinstance(left, Operand):
+        left, right = right, left
+    if isinstance(left, _Single) and isinstance(right, Operand) and len(right.elements) == 1:
+        [only] = right.elements
+        if only.value is None:
+            return _FALSE
+        if only.number is not None:
+            return _joined("coalesce({} = {}, FALSE)", left.number, ("%s::numeric", [str(only.number)]))
+        return _joined("coalesce({} = {}, FALSE)", left.text, ("%s", [_form(only)]))
+    return _joined("coalesce({} = {}, FALSE)", _forms(left), _forms(right))
+
+
+def _is_in(left: _Compiled, right: _Compiled) -> Part:
+    if isinstance(right, _List) or (isinstance(right, Operand) and right.is_list):
+        return _joined("coalesce({} && {}, FALSE)", _forms(left), _forms(right))
+    whole = (
+        ("%s::text", [right.text if right.value is not None else None])
+        if isinstance(right, Operand)
+        else right.text
+    )
+    match left:
+        case Operand():
+            missing = left.value is None
+            looked_for = (
+                ("NULL::text[]", []) if missing else ("%s::text[]", [[each.text for each in left.elements]])
+            )
+        case _Single(text):
+            return _joined("coalesce(strpos({}, {}) > 0, FALSE)", whole, text)
+        case _List(texts):
+            looked_for = texts
+    return _joined(
+        "EXISTS (SELECT FROM unnest({}) looked_for(text) WHERE strpos({}, looked_for.text) > 0)",
+        looked_for,
+        whole,
+    )
+
+
+def _ordered(sign: str, left: _Compiled, right: _Compiled) -> Part:
+    assert sign in _ORDERINGS
+    if isinstance(left, _List) or isinstance(right, _List):
+        return _FALSE
+    numbers = _joined(f"coalesce({{}} {sign} {{}}, FALSE)", _number_of(left), _number_of(right))
+    dates = _date_of(left), _date_of(right)
+    if dates[0] is None or dates[1] is None:
+        return numbers
+    return _joined(f'({{}} OR coalesce({{}} COLLATE "C" {sign} {{}}, FALSE))', numbers, *dates)
+
+
+def _number_of(value: Operand | _Single) -> Part:
+    if isinstance(value, _Single):
+        return value.number
+    return "%s::numeric", [None if value.number is None else str(value.number)]
+
+
+def _date_of(value: Operand | _Single) -> Part | None:
+    """The value if it is a date; None if it cannot be one."""
+    if isinstance(value, Operand):
+        return None if value.date is None else ("%s::text", [value.date])
+    return (
+        _joined("CASE WHEN {} ~ {} THEN {} END", value.text, ("%s", [_DATE]), value.text)
+        if value.is_text
+        else None
+    )
+
+
+def _joined(sql: str, *found: Part) -> Part:
+    """The parts in the places `{}` of a text, with all their values."""
+    return sql.format(*(part for part, _ in found)), [value for _, own in found for value in own]
+
+
+def _all(word: str, found: Sequence[Part]) -> Part:
+    return _joined("(" + word.join(["{}"] * len(found)) + ")", *found)

@@ -1,0 +1,222 @@
+"""A copy of one's answers at the end, sharing, and answering again (rules 6.230 to 6.233)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from communities.models import Mail
+from communities.services.mail import recipients
+from surveys.models import Conversation, Project
+from tests.support.mails import confirm, written
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, TEXT
+from tests.support.surveys.visitor import Visitor
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_no_hurry", "redis")]
+COPY = "Keep a copy of my answers"
+TO = "friend@example.org"
+LONG = "word " * 1_900
+
+
+def ended(made: Project, *, signed_in: Any = None, **options: Any) -> Visitor:
+    """A visitor who has answered all questions."""
+    visitor = Visitor(made, **options)
+    if signed_in is not None:
+        visitor.client.force_login(signed_in)
+    visitor.look()
+    while "value" in visitor.page and "data-is-over" not in visitor.page:
+        visitor.send(value="My <own> words")
+    assert "data-is-over" in visitor.page
+    return visitor
+
+
+def address_in(mail: Any) -> str:
+    found = re.search(r"http\S+(/s/\S+_answers=\S+)", mail["text"])
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"htmx": True}, {"is_framed": True}])
+def test_the_end_offers_a_copy_of_all_answers(options: dict[str, Any]) -> None:
+    """Rule 6.230."""
+    made = scenario.project({**TEXT, "prompt": "First?"}, {**TEXT, "prompt": "Why?"})
+    visitor = ended(made, **options)
+    assert COPY in visitor.page
+
+    visitor.send("copy")
+
+    assert "First?" in visitor.page
+    assert visitor.page.count("My <own> words") == 2
+    assert "data-print" in visitor.page
+    assert 'type="email"' not in visitor.page
+    visitor.send("look")
+    assert "Thank you." in visitor.page
+
+
+def test_a_copy_holds_a_long_answer_whole() -> None:
+    made = scenario.project(*[{**TEXT, "required": False}] * 20)
+    visitor = Visitor(made).look().send(value=LONG)
+    for _ in range(19):
+        visitor.send("skip")
+
+    visitor.send("copy")
+
+    assert LONG.strip() in visitor.page
+
+
+@pytest.mark.parametrize("fields", [{"privacy_mode": "anonymous", "mail_copy": True}, {"type": "poll"}])
+def test_anonymous_projects_and_polls_offer_none(fields: dict[str, Any]) -> None:
+    """Rule 6.230."""
+    made = scenario.project(CHOICE, **fields)
+    visitor = Visitor(made).look()
+    visitor.send(option=scenario.script(made).blocks[0].options[0].id)
+    assert COPY not in visitor.page
+
+    for do in ("copy", "mail"):
+        visitor.send(do, email=TO)
+
+    assert "data-print" not in visitor.page
+    assert not Mail.objects.exists()
+
+
+def test_nothing_is_copied_before_the_end() -> None:
+    made = scenario.project(TEXT, TEXT, mail_copy=True)
+    visitor = Visitor(made).look().send(value="one").send("mail", email=TO)
+
+    assert 'id="field"' in visitor.page
+    assert not Mail.objects.exists()
+
+
+def test_an_account_gets_its_answers_at_its_confirmed_address() -> None:
+    """Rule 6.231."""
+    made = scenario.project({**TEXT, "prompt": "Why **now**?"}, name="Tea?", mail_copy=True)
+    member = scenario.member("Ann")
+    confirm(member, "ann@example.org")
+    visitor = ended(made, signed_in=member.user).send("copy")
+    assert 'value="ann@example.org"' in visitor.page
+
+    visitor.send("mail", email="ANN@example.org")
+
+    (mail,) = written("ann@example.org")
+    assert mail["subject"] == "Your answers: Tea?"
+    assert "Why now?: My <own> words" in mail["text"]
+    assert "&lt;own&gt;" in mail["html"]
+
+
+@pytest.mark.parametrize("options", [{}, {"htmx": True}, {"is_framed": True}])
+def test_another_address_gets_a_link_that_shows_them(options: dict[str, Any]) -> None:
+    """Rule 6.231."""
+    made = scenario.project({**TEXT, "prompt": "Why?"}, name="Tea?", mail_copy=True)
+
+    visitor = ended(made, **options).send("mail", email=TO)
+
+    assert f"A mail is on its way to {TO}" in visitor.page
+    (mail,) = written(TO)
+    assert not {"Tea?", "Why?", "words"} & set(mail["text"].split())
+    page = Client().get(address_in(mail)).content.decode()
+    assert "My &lt;own&gt; words" in page
+    assert 'content="noindex"' in page
+
+
+@pytest.mark.parametrize("change", ["off", "deleted", "old", "torn"])
+def test_a_link_that_shows_nothing_says_so(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = scenario.project(TEXT, mail_copy=True)
+    ended(made).send("mail", email=TO)
+    address = address_in(written(TO)[0])
+
+    if change == "off":
+        Project.objects.update(mail_copy=False)
+    elif change == "deleted":
+        Conversation.objects.all().delete()
+    elif change == "old":
+        now = timezone.now()
+        monkeypatch.setattr(timezone, "now", lambda: now + timezone.timedelta(days=31))
+    else:
+        address = address[:-4]
+    response = Client().get(address)
+
+    assert response.status_code == 404
+    assert b"This link does not work." in response.content
+    assert b"My &lt;own" not in response.content
+
+
+@pytest.mark.parametrize("typed", ["", "friend", "a@b", f"a@{70 * 'x'}.example", "a@b.org, c@d.org"])
+def test_what_is_no_address_is_refused_at_the_field(typed: str) -> None:
+    visitor = ended(scenario.project(TEXT, mail_copy=True)).send("mail", email=typed)
+
+    assert visitor.status == 422
+    assert "Enter an e-mail address, for example ada@example.org." in visitor.page
+    assert not Mail.objects.exists()
+
+
+def test_without_the_setting_no_mail_is_written() -> None:
+    visitor = ended(scenario.project(TEXT)).send("mail", email=TO)
+
+    assert "data-print" in visitor.page
+    assert not Mail.objects.exists()
+
+
+def test_an_address_gets_three_and_none_that_it_refused() -> None:
+    """Rule 6.232."""
+    visitor = ended(scenario.project(TEXT, mail_copy=True))
+    for _ in range(4):
+        visitor.send("mail", email=TO)
+        assert f"A mail is on its way to {TO}" in visitor.page
+    assert len(written(TO)) == 3
+
+    visitor.send("mail", email="other@example.org")
+    headers = written("other@example.org")[0]["headers"]
+    reader = recipients.signed_reader(headers["List-Unsubscribe"].split("/mail/")[1].split("/")[0])
+    assert reader is not None
+    recipients.refuse_mails(reader, at=timezone.now())
+    visitor.send("mail", email="other@example.org")
+
+    assert "A mail is on its way to other@example.org" in visitor.page
+    assert len(written("other@example.org")) == 1
+
+
+def test_copies_leave_half_of_the_mails_of_a_day(settings: Any) -> None:
+    """Rule 6.232."""
+    settings.UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY = 4
+    visitor = ended(scenario.project(TEXT, mail_copy=True))
+
+    pages = [visitor.send("mail", email=f"{n}@example.org").page for n in range(3)]
+
+    assert ["Too many mails were sent today." in page for page in pages] == [False, False, True]
+    assert Mail.objects.count() == 2
+
+
+def test_a_network_asks_for_ten_in_an_hour() -> None:
+    """Rule 6.232."""
+    visitor = ended(scenario.project(TEXT, mail_copy=True))
+
+    for n in range(11):
+        visitor.send("mail", email=f"{n}@example.org")
+
+    assert "Too many mails were sent today." in visitor.page
+    assert Mail.objects.count() == 10
+
+
+@pytest.mark.parametrize(
+    ("fields", "options", "is_offered"),
+    [({}, {}, True), ({}, {"is_framed": True}, False), ({"participation": "private"}, {}, False)],
+)
+def test_public_pages_offer_to_share_their_address(fields: Any, options: Any, is_offered: bool) -> None:
+    """Rule 6.233."""
+    made = scenario.project(TEXT, **fields)
+    member = scenario.member("Ann").user if fields else None
+
+    visitor = ended(made, signed_in=member, **options)
+
+    assert ("data-share" in visitor.page) == is_offered
+
+
+def test_answering_again_is_a_quiet_button() -> None:
+    visitor = ended(scenario.project(TEXT))
+
+    assert re.search(r'class="button quiet" name="do"\s+value="again"', visitor.page)
