@@ -193,7 +193,8 @@ def _selected(
     form = results.condition_form(request, page)
     form.full_clean()
     if (where := form.condition.where) is not None:
-        rows = response_list.matching(rows, project=page.project, selection=form.condition)
+        language = form.condition.language
+        rows = response_list.matching(rows, project=page.project, where=where, language=language)
         spec = replace(spec, keeps={"where": where})
     return spec, rows, form
 

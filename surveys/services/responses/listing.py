@@ -25,7 +25,6 @@ from communities.services.tenants.communities import id_of
 from communities.services.tenants.member_search import MAX_FOUND, find_members
 from surveys.engine.language.values import number_text
 from surveys.models import Conversation, Project, ResponseDeletion
-from surveys.services.counting.counts import Selection
 from surveys.services.ground import selecting
 from surveys.services.representations.response import read_part
 from surveys.services.scripts import cache as script_cache
@@ -63,15 +62,17 @@ def rows(*, project: Project) -> QuerySet[Conversation]:
     return listed.only(*(_SHOWN if project.is_anonymous else _NAMED))
 
 
-def matching(responses: QuerySet[Any], *, project: Project, selection: Selection) -> QuerySet[Any]:
-    """The responses with the fields of a selection that satisfy its expression, which has no faults."""
-    chosen = selecting.parts(
-        fields=selection.fields,
-        where=selection.where,
-        script=partial(script_cache.script_of, project),
-        language=selection.language,
-        state="state",
-    )
+def matching(
+    responses: QuerySet[Any],
+    *,
+    project: Project,
+    fields: Sequence[tuple[str, str]] = (),
+    where: str | None,
+    language: str,
+) -> QuerySet[Any]:
+    """The responses with these fields that satisfy an expression, as in a `Selection`."""
+    script = partial(script_cache.script_of, project)
+    chosen = selecting.parts(fields=fields, where=where, script=script, language=language, state="state")
     for sql, values in chosen:
         responses = responses.filter(RawSQL(sql, values, output_field=BooleanField()))
     return responses

@@ -159,7 +159,13 @@ def _answering(
         rows = rows.filter(provider=selection.provider)
     if selection.suspected is not None:
         rows = rows.filter(is_suspected=selection.suspected)
-    rows = listing.matching(rows, project=project, selection=selection)
+    rows = listing.matching(
+        rows,
+        project=project,
+        fields=selection.fields,
+        where=selection.where,
+        language=selection.language,
+    )
     asked = KeyTransform(str(block_id), KeyTransform("follow_ups", "state"))
     text: Any = Subquery(_answer_to(block_id)[:1])
     if other_id is not None:
