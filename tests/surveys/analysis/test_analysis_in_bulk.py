@@ -10,8 +10,11 @@ import pytest
 from django.utils import timezone
 
 from surveys.ai.claude import TEXT_MODEL, ClaudeProvider
+from surveys.ai.local import LocalProvider
 from surveys.ai.models import prices
 from surveys.ai.models.prices import TokenUsage
+from surveys.ai.openai import OpenAIProvider
+from surveys.ai.provider import ProviderError
 from surveys.models import Analysis, Answer, Project, Reading
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.ai_work.analysis import text_analysis, worker
@@ -120,7 +123,16 @@ def test_a_large_analysis_is_read_in_bulk(
     assert spent["cost_usd"] == pytest.approx(3 * once + 3 * once / 2)
 
 
-def test_small_analyses_and_other_providers_read_by_single_calls(
+def test_other_providers_begin_no_bulk() -> None:
+    """Rule 10.102."""
+    with OpenAIProvider(model="any", api_key=KEY, base_url="http://127.0.0.1:9/v1") as provider:
+        assert provider.begin_bulk([]) is None
+        with pytest.raises(ProviderError):
+            provider.look_at_bulk("msgbatch_0")
+    assert LocalProvider().begin_bulk([]) is None  # type: ignore[func-returns-value]
+
+
+def test_small_analyses_are_read_by_single_calls(
     claude: ClaudeProvider, anthropic: BulkLoopback, settings: Any
 ) -> None:
     """Rule 10.101. Off by default."""
