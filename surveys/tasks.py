@@ -14,6 +14,7 @@ from surveys.services.conversations import further, gifts, places, unsent_answer
 from surveys.services.drafts import service as drafts
 from surveys.services.ground import anonymity, jobs
 from surveys.services.projects import removal, schedule
+from surveys.services.projects import service as projects
 from surveys.services.responses import changes, deletion
 from surveys.services.results import very_large
 
@@ -85,6 +86,12 @@ def make_script(generation_id: int, **_later: object) -> None:
 def run_analysis(analysis_id: int, **_later: object) -> None:
     """Once for each requested analysis: carry it out."""
     analysis.run(analysis_id=analysis_id)
+
+
+@shared_task(name=projects.CANCEL_BULK)
+def cancel_bulk(bulk_id: str, **_later: object) -> None:
+    """Once for each bulk whose project was deleted: stop it."""
+    analysis.cancel_bulk(bulk_id)
 
 
 @shared_task(name=further.ASK)

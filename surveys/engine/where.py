@@ -13,6 +13,7 @@ from surveys.engine.language import expressions, names, references
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.values import Value
 from surveys.engine.rules import carrying
+from surveys.engine.rules.compared_values import Comparisons
 from surveys.engine.script import Block, Script, Violation
 from surveys.engine.walk import counting, runner
 from surveys.engine.walk.runner import State
@@ -42,6 +43,12 @@ def faults(text: str, *, script: Script, path: str) -> Iterator[Violation]:
         if references.resolve(mention.name, script) == _ANSWER:
             message = f"`{key}` cannot use `answer`, the answer before a block. Please name a question."
             yield Violation(path, "not_allowed", message, mention.column)
+
+
+def doubts(text: str, *, comparisons: Comparisons, path: str) -> Iterator[Violation]:
+    """Yield what looks like a mistake in a valid expression, as the warnings of a script (rule 6.250)."""
+    for field, code, message in comparisons.findings_in(text, path=path, apart_from=LANGUAGE):
+        yield Violation(field, code, message)
 
 
 def holds(text: str, *, script: Script, state: State, language: str = "") -> bool:

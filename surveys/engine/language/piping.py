@@ -9,6 +9,7 @@ thousand tokens, and an answer ten thousand characters.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Self
 from urllib.parse import quote
 
 import regex
@@ -41,12 +42,36 @@ _TARGET = regex.compile(
     r"\]\((?:<[^<>\n]*+>|\\[()]|\[[^\[\]]*+\]|\((?:[^()\[\]]|\[[^\[\]]*+\])*+\)|(?!\]\()[^()])*+\)"
 )
 _MAIL = "](mailto:"
+_NOTHING = "\0"  # stands for an empty value, until the signs around it are put right; no text contains it
+_AROUND_NOTHING: tuple[tuple[regex.Pattern[str], str | Callable[[regex.Match[str]], str]], ...] = (
+    (regex.compile(r"^\0[,:;]? +(\w)", regex.MULTILINE), lambda found: found[1].upper()),
+    (regex.compile(r",? ?+\0(?=[.!?…]|$)", regex.MULTILINE), ""),
+    (regex.compile(r" \0(?=[ ,;:)])"), ""),
+    (regex.compile(r"\0"), ""),
+)
 
 
 class Authored(str):
     """A text that the author of a script wrote and nobody else, such as the label of a chosen option."""
 
     __slots__ = ()
+
+
+class Point(Authored):
+    """A point of a scale in words, such as “4 of 5 ★”, with its `number` for addresses."""
+
+    __slots__ = ("number",)
+    number: str
+
+    def __new__(cls, words: str, number: str) -> Self:
+        point = super().__new__(cls, words)
+        point.number = number
+        return point
+
+
+def in_address(value: str, *, safe: str = "") -> str:
+    """A value as part of an address, percent-encoded. A point of a scale is its number."""
+    return quote(value.number if isinstance(value, Point) else value, safe=safe)
 
 
 def tokens(text: str) -> tuple[str, ...]:
@@ -104,15 +129,25 @@ def fill(
             value = match["fallback"][1:].strip()
             value = quote(value, safe="%") if is_in_link else value
         elif is_in_link:
-            value = quote(value, safe="@" if targets[0][0].startswith(_MAIL) else "")
+            value = in_address(value, safe="@" if targets[0][0].startswith(_MAIL) else "")
         elif value and escape:
             value = escape(value)
+        value = value or _NOTHING
         pieces += text[end : match.start()], value
         length += match.start() - end + len(value)
         end = match.end()
         if length > MAX_FILLED:
             break
-    return within_limit("".join((*pieces, text[end:])))
+    return within_limit(_without_gaps("".join((*pieces, text[end:]))))
+
+
+def _without_gaps(text: str) -> str:
+    """The text without the space that an empty value leaves, as in “Thanks !”."""
+    if _NOTHING not in text:
+        return text
+    for pattern, replacement in _AROUND_NOTHING:
+        text = pattern.sub(replacement, text)
+    return text
 
 
 def for_many(text: str, is_known: Callable[[str], bool]) -> str:

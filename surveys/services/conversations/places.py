@@ -44,7 +44,7 @@ from surveys.services.scripts import editing as scripts
 
 COUNT = "surveys.count_places"
 # The work of a count: for each response, that of reading it, and the characters of all expressions. A request
-# does at most MOST_AT_ONCE, and so does a step of a worker: 20,000 responses and short expressions, which take
+# does at most MOST_AT_ONCE, and so does a step of a worker: 20,000 responses and short expressions, which is
 # 0.1 s of CPU.
 TO_READ = 200
 TO_LOOK_FOR = 100  # more for each `in`, which looks for all options that were chosen in a text

@@ -11,7 +11,9 @@ from communities.ground.web_addresses import is_link
 from communities.services.tenants import settings as community_settings
 from surveys.engine import where
 from surveys.engine.language import piping
+from surveys.engine.language.lexer import ParseError
 from surveys.engine.rules import carrying
+from surveys.engine.rules.compared_values import Comparisons
 from surveys.engine.rules.script import LINK_OF_ANONYMOUS, has_token_in_link
 from surveys.engine.script import Block, Script, Violation
 from surveys.models import Project
@@ -62,6 +64,18 @@ def _told_by_anonymous(path: str, item: Mapping[str, Any], has_address: bool) ->
             "what others answered."
         )
         yield Violation(f"{path}.message", "not_allowed", message)
+
+
+def doubts(project: Project, script: Script) -> Iterator[Violation]:
+    """Yield what looks like a mistake in valid expressions (rule 6.250). Each has the path of its setting."""
+    comparisons: Comparisons | None = None
+    for path, item in _items(project):
+        if "where" in item:
+            comparisons = comparisons or Comparisons(script)
+            try:
+                yield from where.doubts(item["where"], comparisons=comparisons, path=f"{path}.where")
+            except ParseError:  # only in a form that is being corrected
+                continue
 
 
 def missed(project: Project, before: Script, script: Script) -> Iterator[Violation]:

@@ -11,10 +11,11 @@ and results are those that are stored with the response (rule 5.12).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db import connection
+from psycopg.types.json import Jsonb
 
 from communities.ground.errors import refuse_all
 from communities.ground.sent_text import sent_text
@@ -242,9 +243,8 @@ class _Compiler:
             return self._result(block)
         reply = self._reply(block)
         if block.type == "single_punch":
-            ids, texts = [str(each.id) for each in block.options], [each.value for each in block.options]
-            sql = f"(%s::text[])[array_position(%s::text[], {reply}->'option_ids'->>0)]"
-            return _text((sql, [texts, ids]))
+            texts = {str(each.id): each.value for each in block.options}
+            return _text((f"%s::jsonb->>({reply}->'option_ids'->>0)", [Jsonb(texts)]))
         if block.type in CHOICES or block.type == "ranking":
             return self._list(block)
         if block.type in SCALES or block.type == "open_numeric":
@@ -265,17 +265,19 @@ class _Compiler:
     def _list(self, block: Block) -> _List:
         """The values that were chosen: of a ranking the best first, else in the order of the options."""
         reply = f"{self._reply(block)}->'option_ids'"
-        order = "chosen.n" if block.type == "ranking" else "option.n"
-        ids, texts = [str(each.id) for each in block.options], [each.value for each in block.options]
+        places = {str(each.id): n for n, each in enumerate(block.options)}
+        order = ("n", []) if block.type == "ranking" else ("(%s::jsonb->id)::int", [Jsonb(places)])
 
-        def of(known: Sequence[str]) -> Part:
+        def of(known: Mapping[str, str]) -> Part:
+            # A look-up for each chosen option, whose cost does not grow with the options of the block
             sql = f"""CASE WHEN {reply} IS NOT NULL THEN ARRAY(
-                SELECT option.text FROM jsonb_array_elements_text({reply}) WITH ORDINALITY chosen(id, n)
-                JOIN unnest(%s::text[], %s::text[]) WITH ORDINALITY option(id, text, n) USING (id)
-                ORDER BY {order}) END"""
-            return sql, [ids, list(known)]
+                SELECT text FROM jsonb_array_elements_text({reply}) WITH ORDINALITY chosen(id, n),
+                LATERAL (SELECT %s::jsonb->>id AS text) known
+                WHERE text IS NOT NULL ORDER BY {order[0]}) END"""
+            return sql, [Jsonb(known), *order[1]]
 
-        return _List(of(texts), of([_form(values.operand(text)) for text in texts]))
+        texts = {str(each.id): each.value for each in block.options}
+        return _List(of(texts), of({key: _form(values.operand(text)) for key, text in texts.items()}))
 
     def _result(self, block: Block) -> _Single:
         """A stored result: a text, or a number rounded as it is for conditions."""
