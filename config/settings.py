@@ -483,6 +483,7 @@ CELERY_TASK_ROUTES = {
     "surveys.run_analysis": {"queue": "ai"},
     "surveys.count_results": {"queue": "ai"},
     "surveys.cancel_bulk": {"queue": "ai"},
+    "surveys.count_places": {"queue": "ai"},
     "surveys.ask_further": {"queue": "ai"},
     "webhooks.deliver": {"queue": "webhooks"},
     "webhooks.sweep": {"queue": "webhooks"},

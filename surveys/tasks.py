@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from surveys.services.ai_work import follow_ups, generation
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.conversations import further, gifts, unsent_answers
+from surveys.services.conversations import further, gifts, places, unsent_answers
 from surveys.services.drafts import service as drafts
 from surveys.services.ground import anonymity, jobs
 from surveys.services.projects import removal, schedule
@@ -106,12 +106,19 @@ def count_results(count_id: int, **_later: object) -> None:
     very_large.run(count_id=count_id)
 
 
+@shared_task(name=places.COUNT)
+def count_places(project_id: int, **_later: object) -> None:
+    """Once for quotas of very many responses, and again each ten seconds: count those responses."""
+    places.count(project_id=project_id)
+
+
 @shared_task(name="surveys.take_up_jobs")
 def take_up_jobs(**_later: object) -> None:
     """Every five seconds: wake workers for jobs that no worker took, or whose worker died."""
     generation.take_up(at=timezone.now())
     analysis.take_up(at=timezone.now())
     very_large.take_up(at=timezone.now())
+    places.take_up(at=timezone.now())
 
 
 @shared_task(name="surveys.forget_old_drafts")

@@ -61,7 +61,7 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
     form = results.results_form(request, page)
     form.full_clean()
     found = written.answers(project=project, block_id=block_id, selection=form.selection, other_id=other_id)
-    keeps = {name: f"{form.cleaned_data[name]}" for name in DAYS if form.cleaned_data.get(name)}
+    keeps = {name: f"{form.cleaned_data[name]}" for name in (*DAYS, "where") if form.cleaned_data.get(name)}
     asked = request.GET.urlencode()
     list_page = listing.draw(request, _listing(page, block, found, keeps, asked and f"?{asked}"), found.rows)
     query = f"?{form.query}" if form.query else ""
@@ -78,7 +78,9 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
         "keeps": keeps,
         "last_day": form["submitted_before"].value() or "",
         "last_day_fault": next(iter(form.errors.get("submitted_before", ())), ""),
-        "hidden": [(name, value) for name, value in list_page.hidden if name not in keeps],
+        "hidden": [(name, value) for name, value in list_page.hidden if name not in DAYS],
+        "condition": form,
+        "script_address": page.address("script") if page.may_edit else "",
         "zone": form.zone,
         "zone_reason": form.zone_reason,
         "back": f"{page.address()}{query}#question-{block_id}",

@@ -452,8 +452,10 @@ class DeliveryForm(ScheduleForm):
         """Say how far each limit of completed responses is used, and what looks like a mistake in a row."""
         notes: dict[str, list[str]] = {}
         for each in places.figures(self.project):
-            full = " They are full." if each.is_full else ""
-            text = f"{each.filled:,} of {each.limit:,} are taken.{full}"
+            state = (
+                " They are being counted." if each.is_counting else " They are full." if each.is_full else ""
+            )
+            text = f"{each.filled:,} of {each.limit:,} are taken.{state}"
             if each.where:
                 notes.setdefault(each.where, []).append(text)
             else:

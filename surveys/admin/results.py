@@ -33,7 +33,7 @@ from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.respondents import names_of, title_of
 from surveys.drawing.figures import aggregate, overview
 from surveys.drawing.figures.fields import field_cards
-from surveys.drawing.figures.filters import ResultsForm
+from surveys.drawing.figures.filters import ConditionForm, ResultsForm
 from surveys.drawing.figures.overview import StaffCard
 from surveys.drawing.figures.scores import score_cards, variable_cards
 from surveys.engine.flow.wording import heading
@@ -208,6 +208,7 @@ def draw(
         TEMPLATE,
         {
             "fragment": fragment("results/staff.html", {**context, "box": box}),
+            "script_address": context["script_address"],
             "is_wrong": bool(refusal or form.errors),
             "is_running": bool(status.running or job or asked.is_running(box)),
         },
@@ -295,6 +296,17 @@ def results_form(
     )
 
 
+def condition_form(request: HttpRequest, page: ProjectPage) -> ConditionForm:
+    """The expression of the address."""
+    project = page.project
+    return ConditionForm(
+        request.GET,
+        scripts.catalogue(project_id=project.pk, revision=project.revision).script,
+        language=community_settings.language(community_id=project.community_id),
+        solutions=access.may_read_solutions(actor=page.actor),
+    )
+
+
 def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
     """The context that every part needs."""
     return {
@@ -306,6 +318,7 @@ def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
         "address": page.address(),
         "share_address": page.address("share"),
         "responses_address": page.address("responses"),
+        "script_address": page.address("script") if page.may_edit else "",
     }
 
 

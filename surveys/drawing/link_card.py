@@ -15,14 +15,12 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from django.conf import settings
-from django.urls import reverse
 from PIL import Image, ImageDraw, ImageFont
 
 from communities.ground import brands
 from communities.ground.brands import Look
 from communities.models import Picture
 from surveys.drawing.theme import ACCENTS, Page
-from surveys.models import Project
 
 SIZE = (1200, 630)  # pixels, as other sites expect
 TITLE_SIZES = (84, 72, 60, 50)
@@ -66,10 +64,9 @@ def card_of(page: Page, community: str) -> LinkCard:
     )
 
 
-def address_of(page: Page, project: Project) -> str:
-    """The whole address of a page's card, which changes with its content."""
-    path = reverse("pages:card", args=[project.slug])
-    return f"{settings.BASE_URL}{path}?v={card_of(page, project.community.name).version}"
+def address_of(page: Page, community: str) -> str:
+    """The whole address of the card of a page without a frame, which changes with its content."""
+    return f"{settings.BASE_URL}{page.address}/card.png?v={card_of(page, community).version}"
 
 
 @lru_cache(maxsize=64)

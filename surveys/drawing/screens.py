@@ -670,10 +670,10 @@ def _poll_question(view: WalkView) -> tuple[Block, Reply | None, State]:
 
 def _actions(view: WalkView) -> Sequence[Action]:
     project = view.project
-    own = () if project.is_anonymous else (HIDE,)  # there the browser keeps no answers
-    if project.is_poll:
-        return (*VOTE_ACTIONS, *own) if view.is_open and project.change_poll else own
-    own = () if project.is_anonymous else (COPY, HIDE)
     most, number = project.max_completes_per_user, view.session_number
-    may_again = view.is_open and (most is None or (number or 1) < most)
-    return (*own[:1], AGAIN, *own[1:]) if may_again else own
+    keeps = not project.is_anonymous  # there the browser keeps no answers
+    if project.is_poll:
+        changes = VOTE_ACTIONS if view.is_open and project.change_poll else ()
+        return (*changes, HIDE) if keeps else changes
+    again = (AGAIN,) if view.is_open and (most is None or (number or 1) < most) else ()
+    return (COPY, *again, HIDE) if keeps else again

@@ -84,8 +84,8 @@ class Analysis(Job):
     @property
     def bulk_id(self) -> str | None:
         """The id of the bulk that a provider reads for it."""
-        bulk: dict[str, Any] | None = (self.checkpoint or {}).get("bulk")
-        return bulk and bulk["id"]
+        bulk: dict[str, str] = (self.checkpoint or {}).get("bulk") or {}
+        return bulk.get("id")
 
     def __str__(self) -> str:
         return f"Analysis {self.pk} of project {self.project_id}"

@@ -97,7 +97,7 @@ def test_a_group_is_one_screen_that_is_answered_by_keyboard_and_pointer(windows,
     go_on(page)
     question(page, "How often?")
     check_accessibility(page)
-    page.get_by_role("radiogroup", name="Prompt 4.").get_by_text("Always").click()
+    page.get_by_role("radiogroup", name="Prompt 4.").get_by_role("radio", name="Always").check(force=True)
     go_on(page)
     question(page, "Prompt 5.")
     page.get_by_role("button", name="Back").click()

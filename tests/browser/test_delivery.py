@@ -1,4 +1,4 @@
-"""The tab Delivery in a browser: conditions of quotas and ends as rows, and the way through its sections."""
+"""Conditions as rows, in Delivery and above results and responses, and the way through sections and lists."""
 
 from __future__ import annotations
 
@@ -152,3 +152,27 @@ def test_the_list_of_responses_fits_a_desk(staff, open_as) -> None:
     )
     table, room, whole = page.locator("table.list").first.evaluate(sizes)
     assert (table <= room, whole <= 1280) == (True, True)
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_a_condition_selects_responses_on_both_tabs(staff, open_as, phone, check_accessibility) -> None:
+    """Rule 6.265."""
+    made = scenario.project(COLOUR, SEVERAL, TEXT, community=staff.community)
+    for n, colour in enumerate((0, 0, 1)):
+        scenario.say(scenario.begin(made, f"person {n}"), colour, [0], f"because {n}")
+    page = open_as(staff, tab(made.pk, "results"), phone=phone)
+
+    page.get_by_role("button", name="Add a condition").click()
+    page.get_by_label("Block or variable").select_option(label="colour · Block 1")
+    page.get_by_label("Value", exact=True).select_option("red")
+    check_accessibility(page)
+    shoot(page, f"condition-{'phone' if phone else 'desk'}")
+    page.get_by_role("button", name="Apply").click()
+
+    page.wait_for_url("**where=colour**")
+    expect(page.get_by_label("Block or variable")).to_have_count(1)
+    page.get_by_role("link", name="Responses", exact=True).click()
+    expect(page.get_by_role("link", name="person")).to_have_count(2)
+    expect(page.get_by_label("Block or variable")).to_have_count(1)
+    shoot(page, f"condition-responses-{'phone' if phone else 'desk'}")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

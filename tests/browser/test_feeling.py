@@ -240,6 +240,22 @@ def test_a_long_ranking_is_passed_with_few_tabs(windows, check_accessibility):
     expect(page.get_by_role("button", name="Continue")).to_be_focused()
 
 
+def test_signing_in_for_xp_is_offered_before_the_first_answer_alone(windows):
+    """Rule 6.219."""
+    gift = {"type": "action_block", "action_kind": "give_xp", "prompt": "Here you are."}
+    page = windows.open(f"/s/{scenario.project({**TEXT, 'required': True}, gift).slug}")
+    link = page.get_by_role("link", name="Sign in to collect XP")
+
+    go_on(page)
+    expect(page.locator(".error")).to_be_visible()
+    expect(link).to_be_visible()
+    page.get_by_role("textbox").fill("one")
+    go_on(page)
+
+    question(page, "Here you are.")
+    expect(link).to_have_count(0)
+
+
 def test_keys_are_drawn_and_no_part_of_a_text(windows):
     """Rule 6.222."""
     page = windows.open(f"/s/{scenario.project(CHOICE).slug}")

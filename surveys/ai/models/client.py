@@ -60,7 +60,8 @@ class Call:
 
 
 class ModelClient(ABC):
-    """A client of an SDK. All threads share it and its connections; its `httpx2.Client` is thread-safe.
+    """A client of an SDK. All threads share one client and its connections; the `httpx2.Client` is
+    thread-safe.
 
     `pause` sleeps for a number of seconds, and `clock` returns monotonic seconds.
     """
@@ -249,7 +250,7 @@ def declined() -> UnusableResponseError:
 
 
 def cut_off() -> UnusableResponseError:
-    """The error for an answer without its end. A longer one would not be finished in time."""
+    """The error for an answer that ends too soon. A longer answer would not be finished in time."""
     return UnusableResponseError("The AI model's answer was too long and was cut off.", outcome="cut_off")
 
 
@@ -259,6 +260,6 @@ def empty() -> UnusableResponseError:
 
 
 def token_count(usage: object, key: str) -> int:
-    """A count of tokens; 0 if it is missing or no whole number."""
+    """A count of tokens; 0 if the count is missing or is no whole number."""
     value = usage.get(key) if isinstance(usage, Mapping) else None
     return value if type(value) is int and value >= 0 else 0

@@ -1,4 +1,4 @@
-"""The work of a provider with a model: what it is asked, and what is made of its answer."""
+"""The work of a provider with a model: the requests to the model, and the reading of its responses."""
 
 from __future__ import annotations
 
@@ -168,7 +168,9 @@ class ModelProvider(ABC):
     # --- Texts
 
     def name_themes(self, sample: TextSample) -> Sequence[TextTheme]:
-        """Have the model name themes. If it refuses the sample, it gets each half of it."""
+        """Have the model name themes. If the model refuses the sample, the model gets each half of the
+        sample.
+        """
         deadline = self._deadline()
         answers = _shortened(sample.answers, self.max_characters)
 
@@ -342,7 +344,7 @@ class ModelProvider(ABC):
 
 
 def _shortened(answers: Sequence[str], max_characters: int) -> list[str]:
-    """The beginnings of the answers, as many of them as have room. The sample is in no order."""
+    """The beginnings of as many answers as there is room for. The sample has no order."""
     shortened: list[str] = []
     for answer in answers:
         text = truncate(answer, most=_MAX_SAMPLED)

@@ -94,7 +94,7 @@ def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
         return rendering.fragment(visit.page, screen, hidden)
     page = visit.page
     if page.is_listed:
-        page = replace(page, card=link_card.address_of(page, visit.project))
+        page = replace(page, card=link_card.address_of(page, visit.project.community.name))
     return rendering.page(page, screen, hidden, before=visit.past_before)
 
 

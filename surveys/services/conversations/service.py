@@ -356,7 +356,7 @@ def expire(*, conversation: Conversation, at: datetime) -> None:
 def _remove(conversation: Conversation, voter: Recipient | None, at: datetime) -> None:
     replies = State.from_json(conversation.state).counted
     if conversation.completed_at is not None:
-        places.free(conversation.project, conversation.state)
+        places.free(conversation.project, conversation.pk)
     repository.delete(conversation=conversation, at=at)
     if voter is not None:
         effects.unwind(voter)

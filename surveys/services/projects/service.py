@@ -240,7 +240,7 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
 
 def _script_setting_faults(project: Project, was: Project) -> list[Violation]:
     """The faults of the settings that refer to the script. Positions in them become names, and the counts
-    of quotas begin anew if they may change.
+    of quotas that change are forgotten.
     """
     if not (project.quotas or project.end or project.ends or was.quotas):
         return []
@@ -248,9 +248,8 @@ def _script_setting_faults(project: Project, was: Project) -> list[Violation]:
     buckets = tuple(Bucket(bucket.name) for bucket in buckets_in_order(project))
     after = replace(script, scoring_enabled=project.scoring_enabled, buckets=buckets)
     faults = script_settings.settle(project, after)
-    wheres = [{each["where"] for each in every.quotas} for every in (project, was)]
-    if wheres[0] != wheres[1] or project.scoring_enabled != was.scoring_enabled:
-        script_settings.forget_counts(project)
+    if not faults:
+        script_settings.keep_counts(project, was.quotas, script, after)
     return faults
 
 

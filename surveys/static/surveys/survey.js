@@ -78,7 +78,7 @@
 
   function focusStep(isFirst) {
     const error = step.querySelector(".error");
-    const entry = step.querySelector("textarea.entry:not([readonly]), input.entry:not([name=other])");
+    const entry = step.querySelector("textarea.entry:not([readonly]), input.entry:not([name=other], [name=email])");
     const target = (error && controlOf(error)) || (mouseAndKeyboard.matches && entry) || byId("question");
     if (!target || (isFirst && isInside)) return; // a frame must not take the focus from the page around it
     if (isFirst && location.hash === "#history") return; // the respondent is reading other past steps
@@ -558,7 +558,10 @@
     setUpStep(false);
     const sent = event.detail.requestConfig?.parameters;
     const does = sent?.get ? sent.get("do") : sent?.do;
-    if (before !== typedText.name()) followInHistory(does);
+    if (before !== typedText.name()) {
+      document.querySelectorAll("[data-before-it-begins]").forEach((each) => each.remove());
+      followInHistory(does);
+    }
     typedText.settle(before, does);
   });
 

@@ -39,7 +39,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "brands/<str:name>.css": (NOTHING, NO_SUCH_METHOD),
     "s/<slug:slug>": (ANYBODY, SAME),
     "s/<slug:slug>/card.png": (ANYBODY, NO_SUCH_METHOD),
-    "brands/<str:colour>.svg": (NOTHING, NO_SUCH_METHOD),
+    "brands/<str:colour>.svg": (ANYBODY, NO_SUCH_METHOD),
     "q/<slug:code>": (LEADS_ON, NO_SUCH_METHOD),
     "r/<uuid:token>": (ANYBODY, NO_SUCH_METHOD),
     "r/<uuid:token>.json": (ANYBODY, NO_SUCH_METHOD),

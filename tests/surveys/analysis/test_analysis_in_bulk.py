@@ -14,7 +14,7 @@ from surveys.ai.models import prices
 from surveys.ai.models.prices import TokenUsage
 from surveys.models import Analysis, Answer, Project, Reading
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.ai_work.analysis import text_analysis
+from surveys.services.ai_work.analysis import text_analysis, worker
 from surveys.services.projects import service as projects
 from surveys.tasks import cancel_bulk
 from tests.support.ai.api_key import KEY
@@ -249,7 +249,7 @@ def test_a_failed_analysis_cancels_its_bulk_and_returns_the_credits(
     caller, project, made = begun
     made.refresh_from_db()
 
-    analysis.fail(made, None, timezone.now())
+    worker.fail(made, None, timezone.now())
 
     assert anthropic.cancelled == ["msgbatch_0"]
     assert (read(caller, project).json()["credits_used"], credits_of(caller.community)) == (0, 10)

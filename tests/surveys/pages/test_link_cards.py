@@ -20,7 +20,7 @@ from surveys.models import Project
 from tests.factories import MemberFactory
 from tests.support.caller import TEXT, Caller
 from tests.support.pictures import copied
-from tests.surveys.pages.test_brands import LOGO, OPEN_WEB, opened
+from tests.support.surveys.looks import LOGO, OPEN_WEB, opened
 
 LONG = "A conversation about everything that happened " * 5
 
@@ -137,7 +137,12 @@ def test_a_card_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     address = opened(Caller())
     drawings: list[LinkCard] = []
     draw = link_card._png
-    monkeypatch.setattr(link_card, "_png", lambda card: drawings.append(card) or draw(card))
+
+    def noted(card: LinkCard) -> bytes:
+        drawings.append(card)
+        return draw(card)
+
+    monkeypatch.setattr(link_card, "_png", noted)
     link_card.png.cache_clear()
 
     for _ in range(3):

@@ -2,8 +2,8 @@
 
     TextAnalysis.of(job, project, counted, now).read()    from its last checkpoint to its end
 
-No lock and no transaction is held while the provider works. Progress is saved as a checkpoint before each
-call, so that another worker can take over.
+No lock and no transaction is held while the provider works. Before each call the worker saves its progress as
+a checkpoint, from which another worker can continue.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ class AnalysisResult:
 
 
 def paid_texts(job: Analysis) -> float:
-    """How many texts an analysis may read: what its credits pay for, and all where texts cost nothing."""
+    """The number of texts that an analysis may read: as many as its credits pay for. There is no limit where
+    texts are free.
+    """
     price = settings.CREDITS_FOR_100_TEXTS
     if ai.provider_is_free() or not price:
         return math.inf
@@ -104,8 +106,8 @@ def paid_texts(job: Analysis) -> float:
 class TextAnalysis:
     """The part of an analysis that reads open texts and writes summaries.
 
-    What was read stands in the rows of `readings`, so a worker that takes over goes on with what is unread.
-    The checkpoint holds how many texts were read, how far each question was read, and the summaries.
+    Readings are rows of `readings`, so a worker that takes over continues with unread answers. The checkpoint
+    contains the number of texts that were read, the place in each question, and the summaries.
     """
 
     job: Analysis
@@ -324,7 +326,7 @@ class TextAnalysis:
         wave: Sequence[Sequence[Text]],
         against: Sequence[Sequence[Theme]],
     ) -> list[Sequence[TextReading | None] | BaseException]:
-        """What the provider reads in each batch, or why it could not."""
+        """What the provider reads in each batch, or the error of the call."""
         batches = self._text_batches(block, wave, against)
         jobs.close_connection()
         if len(batches) == 1:
@@ -391,7 +393,7 @@ class TextAnalysis:
         older_than: int | None,
         version: int,
     ) -> bool:
-        """Send the next texts to the provider, if they are many."""
+        """Send the next texts to the provider in bulk, if there are many texts."""
         count = max(1, MAX_TEXTS_IN_BULK // max(1, min(provider.max_batch_size, MAX_TEXTS_PER_BATCH)))
         wave = self._batches(
             block["block_id"],
@@ -436,7 +438,9 @@ class TextAnalysis:
         """
         self._release_before_call(self._progress())
         outcomes: Sequence[Sequence[TextReading | None] | None] | None = None
-        is_ended, wave, against = False, [], []
+        is_ended = False
+        wave: list[list[Text]] = []
+        against: list[list[Theme]] = []
         with suppress(ProviderError):
             is_ended = provider.look_at_bulk(bulk["id"]).is_ended
         if is_ended:
@@ -473,7 +477,7 @@ class TextAnalysis:
         return wave, [[themes.get(pk, gone) for pk in against] for against in bulk["themes"]]
 
     def _wait_for_bulk(self) -> None:
-        """Leave the job until it is time to look again."""
+        """Give the job back until the next look at the bulk."""
         self.has_progressed = True
         self._save(self._progress())
         jobs.pause(self.job, at=self.now() + BULK_LOOKS)
@@ -488,7 +492,7 @@ class TextAnalysis:
         version: int,
         provider: str,
     ) -> None:
-        """Store a batch; nothing of it if the readings cannot be matched to the answers."""
+        """Store the readings of a batch. Nothing is stored if the numbers of readings and answers differ."""
         if len(outcome) != len(texts):
             return
         readings.store(
@@ -630,7 +634,7 @@ def _against(themes: Sequence[Theme], wave: Sequence[Sequence[Text]]) -> list[li
 
 
 def _digest(text: str) -> str:
-    """Tells whether a text has changed since it was sent."""
+    """A digest that shows whether a text has changed since the text was sent."""
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The work of an analysis in a worker: figures from the database, texts from an AI provider.
+"""The work of an analysis in a worker: the database counts the figures, and an AI provider reads the texts.
 
     run(analysis_id=…)           from its last checkpoint to its end
     fail(job, failure, at)       the end of one that failed, or whose workers died too often
@@ -115,7 +115,7 @@ def _rendered(figures: Sequence[Mapping[str, Any]]) -> str:
 def fail(job: Analysis, failure: Exception | None, at: datetime) -> None:
     """End the analysis as failed, and return the credits for answers that were not read. Raises TakenOver.
 
-    Those that were read stay read: the next analysis does not pay for them.
+    Answers that were read stay read: the next analysis does not pay for these answers.
     """
     _fail(job, failure, at)
     if job.bulk_id is not None:
