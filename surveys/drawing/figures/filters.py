@@ -80,7 +80,7 @@ class ResultsForm(forms.Form):
         solutions: bool = True,
     ) -> None:
         super().__init__(data)
-        self._script, self._language, self._solutions = catalogue.script, language, solutions
+        self.script, self._language, self._solutions = catalogue.script, language, solutions
         self.zone, self.zone_reason = zone, zone_reason
         self._choices("provider", [("", "All"), *response_sources.LABELS.items()])
         questions = [
@@ -124,7 +124,7 @@ class ResultsForm(forms.Form):
     def clean_where(self) -> str:
         where: str = self.cleaned_data["where"]
         try:
-            selecting.refuse_faults(where or None, script=lambda: self._script, solutions=self._solutions)
+            selecting.refuse_faults(where or None, script=lambda: self.script, solutions=self._solutions)
         except InvalidRequest as refusal:
             raise forms.ValidationError([str(each["message"]) for each in refusal.violations]) from refusal
         return where
