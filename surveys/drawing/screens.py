@@ -409,6 +409,7 @@ def _answered(view: WalkView, ahead: Prefill, page: Page) -> Typed:
 
 def review(view: WalkView, *, note: str = "", past_change: PastChange = PastChange.REPLACED) -> Screen:
     """All answers before the end, each with a way to change it."""
+    view = _marked(view)
     return Screen(
         review=_reviewed(view, most=past.MAX_PAST_CHARACTERS, may_change=True),
         progress=Progress(100),
@@ -436,7 +437,7 @@ def copy(
 
 def _reviewed(view: WalkView, *, most: int, may_change: bool) -> Sequence[Reviewed]:
     """The questions and answers, which are cut if they have more than `most` characters together."""
-    asked = [each for each in view.history() if each.block.asks]
+    asked = [each for each in _marked(view).history() if each.block.asks]
     steps = [past.step_of(view, each) for each in asked]
     most = most if sum(step.size for step in steps) <= most else most // len(asked)
     return [

@@ -72,9 +72,9 @@ def test_a_part_holds_no_more_answers_than_fit_the_memory_and_one_response_at_le
 
 @pytest.mark.parametrize(("format", "statements"), [("csv", 8), ("xlsx", 8), ("json", 3), ("ndjson", 3)])
 def test_a_part_is_one_statement(made, nine, django_assert_num_queries, format, statements):
-    with django_assert_num_queries(
-        statements
-    ):  # script, part; columns, fields, suspicions, readings, further questions and own texts of a table, or removed questions
+    # Script, part; columns, fields, suspicions, readings, further questions and own texts of a table, or
+    # removed questions
+    with django_assert_num_queries(statements):
         b"".join(exports.export(project=made, format=format).chunks)
 
 
