@@ -105,6 +105,8 @@ AUDIT_DAYS = _env.int("AUDIT_DAYS", 365, validate=environment.between(14, 36_500
 CREDITS_FOR_A_SCRIPT = _env.int("CREDITS_FOR_A_SCRIPT", 1, validate=environment.between(0, 1_000_000))
 CREDITS_FOR_A_QUESTION = _env.int("CREDITS_FOR_A_QUESTION", 1, validate=environment.between(0, 1_000_000))
 AI_CALLS_AT_ONCE = _env.int("AI_CALLS_AT_ONCE", 4, validate=environment.between(1, 32))
+# 0: every answer is read by single calls.
+AI_BULK_FROM = _env.int("AI_BULK_FROM", 0, validate=environment.between(0, 1_000_000_000))
 AI_JOBS_PER_COMMUNITY_AND_HOUR = _env.int(
     "AI_JOBS_PER_COMMUNITY_AND_HOUR", 60, validate=environment.between(1, 1_000_000)
 )
@@ -480,6 +482,8 @@ CELERY_TASK_ROUTES = {
     "surveys.make_script": {"queue": "ai"},
     "surveys.run_analysis": {"queue": "ai"},
     "surveys.count_results": {"queue": "ai"},
+    "surveys.cancel_bulk": {"queue": "ai"},
+    "surveys.count_places": {"queue": "ai"},
     "surveys.ask_further": {"queue": "ai"},
     "webhooks.deliver": {"queue": "webhooks"},
     "webhooks.sweep": {"queue": "webhooks"},

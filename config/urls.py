@@ -9,7 +9,7 @@ from config import docs, health, metrics, robots
 
 admin.autodiscover()
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", RedirectView.as_view(url="/docs")),
+    path("", RedirectView.as_view(url="/account/")),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("metrics", metrics.page),

@@ -10,10 +10,11 @@ from django.utils import timezone
 
 from surveys.services.ai_work import follow_ups, generation
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.conversations import further, gifts, unsent_answers
+from surveys.services.conversations import further, gifts, places, unsent_answers
 from surveys.services.drafts import service as drafts
 from surveys.services.ground import anonymity, jobs
 from surveys.services.projects import removal, schedule
+from surveys.services.projects import service as projects
 from surveys.services.responses import changes, deletion
 from surveys.services.results import very_large
 
@@ -87,6 +88,12 @@ def run_analysis(analysis_id: int, **_later: object) -> None:
     analysis.run(analysis_id=analysis_id)
 
 
+@shared_task(name=projects.CANCEL_BULK)
+def cancel_bulk(bulk_id: str, **_later: object) -> None:
+    """Once for each bulk whose project was deleted: stop it."""
+    analysis.cancel_bulk(bulk_id)
+
+
 @shared_task(name=further.ASK)
 def ask_further(conversation_id: str, asked: int, **_later: object) -> None:
     """Once for each short answer to a question with further ones: have a model write one, within seconds."""
@@ -99,12 +106,19 @@ def count_results(count_id: int, **_later: object) -> None:
     very_large.run(count_id=count_id)
 
 
+@shared_task(name=places.COUNT)
+def count_places(project_id: int, **_later: object) -> None:
+    """Once for quotas of very many responses, and again each ten seconds: count those responses."""
+    places.count(project_id=project_id)
+
+
 @shared_task(name="surveys.take_up_jobs")
 def take_up_jobs(**_later: object) -> None:
     """Every five seconds: wake workers for jobs that no worker took, or whose worker died."""
     generation.take_up(at=timezone.now())
     analysis.take_up(at=timezone.now())
     very_large.take_up(at=timezone.now())
+    places.take_up(at=timezone.now())
 
 
 @shared_task(name="surveys.forget_old_drafts")

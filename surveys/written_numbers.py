@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal, InvalidOperation
+from unicodedata import category
 
 from django.utils.formats import get_format
 
 _SIGNS = str.maketrans({"\N{MINUS SIGN}": "-", "\N{FIGURE DASH}": "-", "\N{EN DASH}": "-"})
 _SPACED = re.compile(r"(?<=\d)[ \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}'’](?=\d{3}(?!\d))")
 _OTHER = {",": ".", ".": ","}
+_CURRENCIES = ("EUR", "USD", "GBP", "CHF")
+_EXAMPLE = "12.50"
+
+
+class UnclearNumber(ValueError):
+    """A text that is no number, or could be two. The message says what to write."""
 
 
 def plain(text: str, *, language: str) -> str:
@@ -16,11 +24,11 @@ def plain(text: str, *, language: str) -> str:
     unchanged.
 
     `language` is a tag such as `en` or `pt-BR`. Separators of thousands are removed: the language's own
-    separator, spaces and apostrophes, each only between groups of three digits. The other language's decimal
-    separator is accepted too, if it cannot separate thousands (`4,5` in English), so that no number changes
-    its size.
+    separator, spaces and apostrophes, each only between groups of three digits. The other language's notation
+    is accepted too if it has one meaning (`4,5` and `12.500,00` in English), so that no number changes its
+    size. A currency before or after the number is left out.
     """
-    written = _SPACED.sub("", text.strip().translate(_SIGNS))
+    written = _cleaned(text)
     decimal = _decimal_sign(language)
     group = _OTHER[decimal]
     d, g = re.escape(decimal), re.escape(group)
@@ -30,12 +38,56 @@ def plain(text: str, *, language: str) -> str:
         return written.replace(decimal, ".")
     if re.fullmatch(rf"[+-]?\d+{g}\d+", written):
         return written.replace(group, ".")
+    if re.fullmatch(rf"[+-]?\d{{1,3}}({d}\d{{3}})+({g}\d+|{d}\d{{3}})", written):
+        return written.replace(decimal, "").replace(group, ".")
     return text
 
 
+def read(text: str, *, language: str) -> str:
+    """The number that a person wrote, as `plain` returns it; empty if there is none.
+
+    Raises UnclearNumber for other texts, and where the language's decimal sign may be meant to separate
+    thousands, as in `12.500` in English.
+    """
+    number = plain(text, language=language)
+    if _is_ambiguous(_cleaned(text), language):
+        decimal = Decimal(number)
+        either, other = f"{decimal.normalize():f}", f"{decimal * 1000:.0f}"
+        raise UnclearNumber(
+            f"This can be read as {written(either, language=language)} or {other}. Please write one of these."
+        )
+    try:
+        is_number = not number.strip() or Decimal(number).is_finite()
+    except InvalidOperation:
+        is_number = False
+    if not is_number or "_" in number:
+        raise UnclearNumber(
+            f"This is not a number. Please write it with digits, "
+            f"for example {written(_EXAMPLE, language=language)}."
+        )
+    return number
+
+
 def written(number: str, *, language: str) -> str:
-    """A number with plain digits and a decimal point in the notation of a language; `plain` reads it."""
-    return number.replace(".", _decimal_sign(language))
+    """A number with plain digits and a decimal point in the notation of a language; `read` reads it."""
+    text = number.replace(".", _decimal_sign(language))
+    return f"{text}0" if _is_ambiguous(text, language) else text
+
+
+def _is_ambiguous(written: str, language: str) -> bool:
+    return (
+        re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}{re.escape(_decimal_sign(language))}\d{{3}}", written) is not None
+    )
+
+
+def _cleaned(text: str) -> str:
+    """The text without spaces between digits, signs of typography, and a currency."""
+    text = text.strip().translate(_SIGNS)
+    sign = text[:1] if text[:1] in ("+", "-") else ""
+    text = text.removeprefix(sign).strip()
+    for currency in (*_CURRENCIES, *(each for each in text[:1] + text[-1:] if category(each) == "Sc")):
+        text = text.removeprefix(currency).removesuffix(currency).strip()
+    return _SPACED.sub("", sign + text)
 
 
 def _decimal_sign(language: str) -> str:

@@ -6,7 +6,9 @@ on a developer's own server it may contain their data.
 
 import atexit
 import fcntl
+import functools
 import gc
+import importlib
 import os
 import re
 import shutil
@@ -14,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -30,6 +33,7 @@ from config import servers
 
 pytest.register_assert_rewrite("tests.support")
 
+TESTS = Path(__file__).parent
 FOLDERS = "colloquy-tests-"
 LONG = ("_torture", "_readme", "_live", "_worker", "_isolation", "_outages", "_slow_clients", "_locks")
 ALL_LONG = r"^pytestmark = .*\bmark\.long\b"
@@ -37,6 +41,7 @@ OWN_DATABASE = "COLLOQUY_TESTS_OWN_DATABASE"
 MIGRATED = "COLLOQUY_TESTS_MIGRATED"  # the name of a database that the others are copied from
 SECRET_KEY = "only-for-tests-" + "0123456789abcdef" * 4
 OTHER_SETTINGS = (
+    "AI_BULK_FROM",
     "AI_JOBS_PER_COMMUNITY_AND_HOUR",
     "AI_PROVIDER",
     "AI_THREADS",
@@ -120,6 +125,26 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if re.search(ALL_LONG, collection_path.read_text(), re.MULTILINE) else None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Let each process of a run of all tests begin to import at another place.
+
+    In a fresh clone each would compile every module otherwise, at the same time: half a minute of all.
+    """
+    config, left_out = session.config, [Path(each).absolute() for each in session.config.option.ignore or ()]
+    if not hasattr(config, "workerinput") or [Path(each).absolute() for each in config.args] != [TESTS]:
+        return
+    number, processes = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
+    paths = [
+        path
+        for path in sorted(TESTS.rglob("test_*.py"))
+        if not pytest_ignore_collect(path, config) and not {*left_out} & {*path.parents}
+    ]
+    for path in paths[len(paths) * number // processes :]:
+        with suppress(Exception, pytest.skip.Exception):  # which the collection tells
+            importlib.import_module(".".join(path.relative_to(TESTS.parent).with_suffix("").parts))
+
+
 @pytest.hookimpl(trylast=True)  # after the shuffling
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest tests, which mostly wait, so that no run ends with one of them alone."""
@@ -128,7 +153,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Leave the many thousands of tests out of every later collection of garbage: all stay to the end."""
-    gc.collect()
     gc.freeze()
     gc.enable()
 
@@ -148,6 +172,8 @@ def pytest_configure(config: pytest.Config) -> None:
         django.setup()
         _adapt_program()
         gc.disable()  # until all tests are collected, because they stay
+        if is_worker and config.option.durations is None:
+            _send_only_what_is_shown(config)
     else:  # or pytest-django would read the settings in the workers before they have their Redis number
         os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
@@ -183,6 +209,21 @@ class _Migration:
         self.process.wait()
 
 
+def _send_only_what_is_shown(config: pytest.Config) -> None:
+    """Nothing shows four of the six messages about a test that passes, and all cost as much as many tests."""
+    plugins = config.pluginmanager.get_plugins()
+    worker: Any = next(each for each in plugins if type(each).__name__ == "WorkerInteractor")
+    send = worker.sendevent
+
+    def sendevent(name: str, **kwargs: Any) -> None:
+        report = kwargs["data"] if name == "testreport" else {"when": "call"}
+        is_shown = report["when"] == "call" or report["outcome"] != "passed"
+        if is_shown and name not in ("logstart", "logfinish"):
+            send(name, **kwargs)
+
+    worker.sendevent = sendevent
+
+
 def _keep_bytecode() -> None:
     """Or each of the many processes would compile all modules again, which takes longer than most tests."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -212,6 +253,9 @@ def _adapt_program() -> None:
     hashed.__defaults__ = (1_000,)
     emptying.empty_quickly()
     forms.send_as_browsers_do()
+    # Reading the system's certificates takes longer than a test of a provider.
+    transports: Any = importlib.import_module("httpx2._transports.default")
+    transports.create_ssl_context = functools.cache(transports.create_ssl_context)
     # psycopg forgets prepared statements at a rollback, which ends most tests: it may take a table back.
     PrepareManager.clear = lambda self: False  # type: ignore[method-assign]
     # A test that takes longer than some seconds reads its key no more often than one that is quick.

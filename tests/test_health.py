@@ -185,6 +185,10 @@ def test_a_start_without_the_database_is_not_stopped(monkeypatch: pytest.MonkeyP
     assert [line["event"] for line in lines] == ["startup.unchecked"]
 
 
+def test_the_start_page_is_ones_account(client: Client) -> None:
+    assert client.get("/")["Location"] == "/account/"
+
+
 def test_the_documentation_has_no_third_party_requests_and_no_inline_script(client: Client) -> None:
     page = client.get("/docs").content.decode()
     script = client.get("/docs/start.js")

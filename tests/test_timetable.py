@@ -6,7 +6,8 @@ from surveys.chat import timed
 from surveys.services import public_messages
 from surveys.services.ai_work import generation
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.conversations import further
+from surveys.services.conversations import further, places
+from surveys.services.projects import service as projects
 from surveys.services.results import very_large
 from webhooks.services.outbox import DELIVER
 from xp.services import role_grants
@@ -17,7 +18,9 @@ WOKEN_ON_DEMAND = {
     analysis.RUN,
     generation.MAKE,
     very_large.RUN,
+    places.COUNT,
     further.ASK,
+    projects.CANCEL_BULK,
     public_messages.SEND,
     public_messages.SUMMARIZE,
     public_messages.REMOVE,

@@ -11,7 +11,6 @@ from rest_framework.response import Response
 
 from communities.gate.fields import (
     ColourField,
-    PictureAddressField,
     StrictBooleanField,
     StrictChoiceField,
     StrictIntegerField,
@@ -21,8 +20,9 @@ from communities.gate.fields import (
 from communities.gate.idempotency import once
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
-from communities.ground.web_addresses import MAX_LENGTH, is_link
+from communities.ground.web_addresses import MAX_LENGTH, BadAddress, is_link
 from communities.models import CommunitySettings
+from communities.services.pictures import copies
 from communities.services.tenants import settings
 from communities.services.tenants.places import is_language_tag, time_zones
 
@@ -82,6 +82,23 @@ class LinkField(StrictStringField):
         if text and not is_link(text):
             self.fail("invalid")
         return text
+
+
+@extend_schema_field({"type": "string", "format": "uri", "maxLength": MAX_LENGTH})
+class PictureAddressField(StrictStringField):
+    """The https address of a picture on a public host, or of an upload."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=MAX_LENGTH, **kwargs)
+
+    def to_internal_value(self, data: object) -> str:
+        address = super().to_internal_value(data)
+        if address:
+            try:
+                copies.check_address(address)
+            except BadAddress as error:
+                raise serializers.ValidationError(error.reason, code=error.code) from None
+        return address
 
 
 class SettingsShape(serializers.Serializer[CommunitySettings]):

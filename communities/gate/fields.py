@@ -17,8 +17,6 @@ from rest_framework.exceptions import ErrorDetail
 from communities.ground.errors import ENOUGH_VIOLATIONS
 from communities.ground.sent_text import sent_text
 from communities.ground.sent_time import FIRST_YEAR, is_possible
-from communities.ground.web_addresses import MAX_LENGTH, BadAddress
-from communities.services.pictures import copies
 
 MAX_TIME = 40  # characters
 _COLOUR = re.compile("[0-9A-Fa-f]{6}")
@@ -67,23 +65,6 @@ class ColourField(StrictStringField):
         if text and not _COLOUR.fullmatch(text):
             self.fail("invalid")
         return text
-
-
-@extend_schema_field({"type": "string", "format": "uri", "maxLength": MAX_LENGTH})
-class PictureAddressField(StrictStringField):
-    """The https address of a picture on a public host, or of an upload."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=MAX_LENGTH, **kwargs)
-
-    def to_internal_value(self, data: object) -> str:
-        address = super().to_internal_value(data)
-        if address:
-            try:
-                copies.check_address(address)
-            except BadAddress as error:
-                raise serializers.ValidationError(error.reason, code=error.code) from None
-        return address
 
 
 class StrictChoiceField(serializers.ChoiceField):

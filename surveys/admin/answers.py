@@ -23,9 +23,10 @@ from communities.staff.texts import moment
 from surveys import response_sources
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.admin.respondents import STATUSES, names_of, noun_of, title_of
+from surveys.admin.respondents import STATUSES, SUSPECTED, names_of, noun_of, title_of
 from surveys.drawing.figures.texts import SENTIMENTS
 from surveys.engine.flow.wording import heading
+from surveys.engine.language.values import day_in_words
 from surveys.services.ai_work import codebook
 from surveys.services.ground import access
 from surveys.services.responses import reading
@@ -60,7 +61,7 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
     form = results.results_form(request, page)
     form.full_clean()
     found = written.answers(project=project, block_id=block_id, selection=form.selection, other_id=other_id)
-    keeps = {name: f"{form.cleaned_data[name]}" for name in DAYS if form.cleaned_data.get(name)}
+    keeps = {name: f"{form.cleaned_data[name]}" for name in (*DAYS, "where") if form.cleaned_data.get(name)}
     asked = request.GET.urlencode()
     list_page = listing.draw(request, _listing(page, block, found, keeps, asked and f"?{asked}"), found.rows)
     query = f"?{form.query}" if form.query else ""
@@ -77,7 +78,9 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
         "keeps": keeps,
         "last_day": form["submitted_before"].value() or "",
         "last_day_fault": next(iter(form.errors.get("submitted_before", ())), ""),
-        "hidden": [(name, value) for name, value in list_page.hidden if name not in keeps],
+        "hidden": [(name, value) for name, value in list_page.hidden if name not in DAYS],
+        "condition": form,
+        "script_address": page.address("script") if page.may_edit else "",
         "zone": form.zone,
         "zone_reason": form.zone_reason,
         "back": f"{page.address()}{query}#question-{block_id}",
@@ -104,7 +107,7 @@ def _listing(
 
     def text(row: Any) -> SafeString | str:
         if len(row.text) <= LONGEST:
-            return str(row.text)
+            return day_in_words(row.text) if block.format == "date" else str(row.text)
         return format_html('{}… <a href="{}">Read the rest</a>', row.text[:LONGEST], address(row))
 
     def load(rows: Sequence[Any]) -> None:
@@ -124,6 +127,8 @@ def _listing(
             Filter("theme", "Theme", [*((f"{pk}", title) for title, pk in titles.items()), UNFIT], by_theme),
             Filter("sentiment", "Sentiment", list(SENTIMENTS.items()), by_sentiment),
         ]
+    if project.was_open_to_web:
+        filters.append(Filter("suspected", "Robots", SUSPECTED, _as_selected))
     if not project.is_poll:
         filters.insert(0, Filter("status", "Status", STATUSES, _as_selected))
     return Listing(

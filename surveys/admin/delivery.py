@@ -26,11 +26,12 @@ from surveys.admin.opening import SCHEDULE_PATHS, ScheduleForm, times_that_are_o
 from surveys.admin.project_forms import IdsField, ProjectForm, Section, premium
 from surveys.admin.respondents import noun_of
 from surveys.admin.responses import proofs_of
-from surveys.admin.rows import Column, RowsField
+from surveys.admin.rows import Column, RowsField, RowsWidget
 from surveys.api.project_shapes import MAX_BEGUN, MAX_CONSENT, MAX_ENDS, MAX_LABEL, MAX_QUOTAS
 from surveys.models import Project
 from surveys.models.project import MAX_DAYS_KEPT
 from surveys.services.conversations import places
+from surveys.services.ground import script_settings
 from surveys.services.ground.field_groups import PREMIUM_INVITATION
 from surveys.services.scripts import editing as scripts
 
@@ -131,7 +132,6 @@ class DeliveryForm(ScheduleForm):
             "response. Deleting a response frees its place.",
             "limit",
             ("max_completes", "quotas"),
-            more="admin/surveys/project/places.html",
         ),
         Section(
             "Robots and crowds",
@@ -223,12 +223,12 @@ class DeliveryForm(ScheduleForm):
         label="Quotas",
         most=MAX_QUOTAS,
         columns=(
-            Column("where", "Responses with", placeholder='colour = "red"'),
+            Column("where", "Responses with", "where", placeholder='colour = "red"'),
             Column("limit", "At most", "number"),
             Column("message", "Message when it is full"),
         ),
-        help_text="Limits for some of the responses. The first field is a condition as in the script, such "
-        'as colour = "red", field.city = "Oslo" or score >= 10. Empty rows are left out.',
+        help_text="Limits for some of the responses, by conditions as in the script. Empty rows are left "
+        "out.",
     )
     max_begun_per_minute = forms.IntegerField(
         label="Responses begun in a minute",
@@ -282,7 +282,7 @@ class DeliveryForm(ScheduleForm):
         label="Other ends",
         most=MAX_ENDS,
         columns=(
-            Column("where", "Responses with", placeholder="score >= 10"),
+            Column("where", "Responses with", "where", placeholder="score >= 10"),
             Column("message", "Thanks"),
             Column("url", "Address", "url", placeholder="https://"),
             Column("label", "Words on the button"),
@@ -448,10 +448,29 @@ class DeliveryForm(ScheduleForm):
         changes: dict[str, Any] = self.changes(fields).get("delivery", {})
         return changes
 
-    @property
-    def places(self) -> Sequence[places.Figure]:
-        """How far each limit of completed responses is used."""
-        return places.figures(self.project)
+    def tell_places(self) -> None:
+        """Say how far each limit of completed responses is used, and what looks like a mistake in a row."""
+        notes: dict[str, list[str]] = {}
+        for each in places.figures(self.project):
+            state = (
+                " They are being counted." if each.is_counting else " They are full." if each.is_full else ""
+            )
+            text = f"{each.filled:,} of {each.limit:,} are taken.{state}"
+            if each.where:
+                notes.setdefault(each.where, []).append(text)
+            else:
+                field = self.fields["max_completes"]
+                field.help_text = f"{field.help_text} {text}"
+        if self.project.quotas or self.project.ends:
+            script = scripts.load(project_id=self.project.pk, revision=self.project.revision)
+            for doubt in script_settings.doubts(self.project, script):
+                name, _, place = doubt.field.removeprefix("settings.").partition("[")
+                row = getattr(self.project, name)[int(place.partition("]")[0])]
+                notes.setdefault(row["where"], []).append(f"Warning: {self._in_words(doubt.message)}")
+        for name in _ROWS:
+            widget = self.fields[name].widget
+            assert isinstance(widget, RowsWidget)
+            widget.notes = notes
 
     def changes(self, among: Collection[str] | None = None) -> dict[str, Any]:
         """The changes; without an address there is no button at the end."""
@@ -513,9 +532,13 @@ def _post(page: ProjectPage, form: ProjectForm) -> Mapping[str, object]:
 
 def _context(page: ProjectPage, form: ProjectForm) -> Mapping[str, object]:
     project = page.project
+    assert isinstance(form, DeliveryForm)
+    form.tell_places()
     return {
         **_post(page, form),
         "proofs": proofs_of(project),
+        "has_contents": True,
+        "script_address": page.address("script") if page.may_edit else "",
         "suspected_address": f"{page.address('responses')}?suspected=true",
         "noun": noun_of(project),
     }

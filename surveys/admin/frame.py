@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django.contrib import admin
@@ -30,6 +31,7 @@ from surveys.services.ground.anonymity import rounding_of
 
 # In the order of the tabs above a project (rule 12.15).
 TABS = ("script", "delivery", "look", "rewards", "results", "responses", "share", "history")
+SELECTING = ("results", "responses")  # tabs of responses that an expression in the address selects
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ class ProjectPage:
         self, request: HttpRequest, template: str, context: Mapping[str, object], *, status: int = 200
     ) -> TemplateResponse:
         """Draw the tab in the frame. The template extends `admin/surveys/project/frame.html`."""
+        where = request.GET.get("where", "")
+        condition = f"?{urlencode({'where': where})}" if where else ""
         frame = {
             **admin.site.each_context(request),
             "title": self.project.name,
@@ -83,7 +87,11 @@ class ProjectPage:
             "header": header.header_of(self.project, self.actor, self.at),
             "at": self.at,
             "tabs": [
-                {"label": tab.capitalize(), "address": self.address(tab), "is_here": tab == self.tab}
+                {
+                    "label": tab.capitalize(),
+                    "address": self.address(tab) + (condition if tab in SELECTING else ""),
+                    "is_here": tab == self.tab,
+                }
                 for tab in TABS
             ],
         }

@@ -88,9 +88,13 @@ def header_of(project: Project, actor: Actor, at: datetime) -> Header:
 
 
 def state_of(project: Project, at: datetime) -> State:
-    """Whether a project is open, waits for its opening, is closed, or has never been open."""
+    """Whether a project is open, waits for its opening, is closed, or has never been open.
+
+    One that takes no more completed responses is full (rule 6.251).
+    """
     if project.is_live_at(at):
-        return State("Open", "open")
+        most, completed = project.max_completes, getattr(project, "completion_count", 0)
+        return State("Open" if most is None or completed < most else "Open, full", "open")
     if project.is_pending_at(at):
         return State("Opens later", "pending")
     is_new = project.opened_at is None and not project.was_open_to_web and not _has_responses(project)
@@ -110,13 +114,14 @@ def state_cell(project: Project, at: datetime) -> SafeString:
 
 
 def count_in_words(project: Project, figures: Figures, at: datetime) -> str:
-    """The number of responses or votes. Empty for a draft, which has no answers."""
+    """The number of responses or votes, and of partial responses. Empty for a draft, which has no answers."""
     if state_of(project, at).sign == "draft":
         return ""
     noun = "vote" if project.is_poll else "response"
     if figures.responses is None:  # changes in steps
         return f"{plural(figures.completed, noun)} completed"
-    return plural(figures.responses, noun)
+    partial = 0 if project.is_poll else figures.responses - figures.completed
+    return f"{plural(figures.responses, noun)}{f', {partial:,} of them partial' if partial > 0 else ''}"
 
 
 def _has_responses(project: Project) -> bool:

@@ -267,7 +267,10 @@ def hindrances_of(page: ProjectPage) -> list[Hindrance]:
     ]
     if warned:
         others = f" The script has {plural(len(warned) - 1, 'other warning')}." if len(warned) > 1 else ""
-        hindrances.append(Hindrance(f"{warned[0]['message']}{others}", script, "Script", is_warning=True))
+        text, tab = f"{warned[0]['message']}{others}", "Script"
+        if str(warned[0]["field"]).startswith("settings."):
+            tab = "Delivery"
+        hindrances.append(Hindrance(text, page.address(tab.lower()), tab, is_warning=True))
     return hindrances
 
 

@@ -21,6 +21,7 @@ from django.forms.boundfield import BoundField
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import slugify
 
 from communities.gate.validation import bound_serializer, serializer_violations
 from communities.ground.errors import Refusal, ViolationJson
@@ -56,6 +57,11 @@ class Section:
     picture: str
     names: Sequence[str]
     more: str = ""  # a template with further text, drawn below the fields
+
+    @property
+    def anchor(self) -> str:
+        """The name of the section in addresses."""
+        return slugify(self.title)
 
 
 class IdsField(TextField):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from communities.services.people import members
 from surveys.models import Conversation, Project
 
+SUSPECTED = (("true", "Suspected"), ("false", "Not suspected"))
 STATUSES = (("completed", "Complete"), ("partial", "So far"))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -30,7 +31,8 @@ from communities.staff.texts import moment, number
 from surveys import response_sources
 from surveys.admin import exporting, results
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.admin.respondents import STATUSES, names_of, noun_of, title_of
+from surveys.admin.respondents import STATUSES, SUSPECTED, names_of, noun_of, title_of
+from surveys.drawing.figures.filters import ConditionForm
 from surveys.models import Conversation, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations.admission import ProofFigures
@@ -45,7 +47,6 @@ ONE = "admin/surveys/project/response.html"
 CONFIRM = "admin/surveys/project/response_delete.html"
 MAX_ANSWER = 40  # characters of one answer that the list shows
 MAX_BUCKETS = 3  # whose points the list shows
-SUSPECTED = (("true", "Suspected"), ("false", "Not suspected"))
 GONE = "This response was deleted, or never existed."
 
 
@@ -57,11 +58,13 @@ def responses(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         access.require_responses_reader(actor=page.actor, project=page.project, at=page.at)
     except Forbidden as refusal:
         return results.refused(request, page, refusal)
-    spec = _listing(request, page)
+    spec, rows, form = _selected(request, page)
     spec = replace(spec, address_of=_addresses(page, listing.query_of(request, spec)))
     count = figures.responses(page.project.pk)
     context = {
-        "page": listing.draw(request, spec, response_list.rows(project=page.project)),
+        "page": listing.draw(request, spec, rows),
+        "condition": form,
+        "script_address": page.address("script") if page.may_edit else "",
         "noun": noun_of(page.project),
         "leaving": _leaving(page),
         "proofs": proofs_of(page.project),
@@ -84,9 +87,9 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
         raise Http404(GONE) from None
     except Forbidden as refusal:
         return results.refused(request, page, refusal)
-    spec = _listing(request, page)
+    spec, rows, _ = _selected(request, page)
     query = listing.query_of(request, spec)
-    among = listing.narrowed(request, spec, response_list.rows(project=page.project))
+    among = listing.narrowed(request, spec, rows)
     before, after = reading.neighbours(rows=among, response_id=response_id)
     names = names_of(page.project, [details.conversation])
     leaving = {each.response_id: each for each in deletion.marked(project=page.project)}
@@ -103,6 +106,7 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
         "delete_address": _address(page, "response_delete", response_id) if page.may_edit else "",
         "leaving": leaving.get(response_id),
         "restore_address": _address(page, "response_restore", response_id),
+        "agreed_at": datetime.fromisoformat(details.consent["at"]) if details.consent else None,
         "status": _status(details.conversation),
         "source": response_sources.LABELS.get(details.conversation.provider or "", "–"),
         "start": start,
@@ -174,6 +178,25 @@ def _addresses(page: ProjectPage, query: str) -> Callable[[Conversation], str]:
     through the filtered responses.
     """
     return lambda row: _address(page, "response", row.pk) + query
+
+
+def _selected(
+    request: HttpRequest, page: ProjectPage
+) -> tuple[Listing[Conversation], QuerySet[Conversation], ConditionForm | None]:
+    """The list, its rows, and the expression in the address, which is left out if it has faults.
+
+    The form is None without an expression.
+    """
+    spec, rows = _listing(request, page), response_list.rows(project=page.project)
+    if not request.GET.get("where"):
+        return spec, rows, None
+    form = results.condition_form(request, page)
+    form.full_clean()
+    if (where := form.condition.where) is not None:
+        language = form.condition.language
+        rows = response_list.matching(rows, project=page.project, where=where, language=language)
+        spec = replace(spec, keeps={"where": where})
+    return spec, rows, form
 
 
 def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:

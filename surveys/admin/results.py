@@ -33,7 +33,7 @@ from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.respondents import names_of, title_of
 from surveys.drawing.figures import aggregate, overview
 from surveys.drawing.figures.fields import field_cards
-from surveys.drawing.figures.filters import ResultsForm
+from surveys.drawing.figures.filters import ConditionForm, ResultsForm
 from surveys.drawing.figures.overview import StaffCard
 from surveys.drawing.figures.scores import score_cards, variable_cards
 from surveys.engine.flow.wording import heading
@@ -165,13 +165,16 @@ def draw(
     status = overview.analysis_status(project, covers=form.covers)
     texts = overview.texts_of(totals, status.done, is_narrowed=form.is_narrowed)
     is_filtered = bool(form.query)
+    solutions = access.may_read_solutions(actor=page.actor)
+    right = figures.right_sets(project=project, selection=form.selection) if solutions else {}
     cards = overview.cards_of(
         project,
         totals,
         texts,
         divided_by=form.divided_by,
         is_filtered=is_filtered,
-        marks_solutions=access.may_read_solutions(actor=page.actor),
+        marks_solutions=solutions,
+        right_sets=right if job is None else {},
     )
     context = {
         **_frame_of(request, page),
@@ -205,6 +208,7 @@ def draw(
         TEMPLATE,
         {
             "fragment": fragment("results/staff.html", {**context, "box": box}),
+            "script_address": context["script_address"],
             "is_wrong": bool(refusal or form.errors),
             "is_running": bool(status.running or job or asked.is_running(box)),
         },
@@ -292,6 +296,17 @@ def results_form(
     )
 
 
+def condition_form(request: HttpRequest, page: ProjectPage) -> ConditionForm:
+    """The expression of the address."""
+    project = page.project
+    return ConditionForm(
+        request.GET,
+        scripts.catalogue(project_id=project.pk, revision=project.revision).script,
+        language=community_settings.language(community_id=project.community_id),
+        solutions=access.may_read_solutions(actor=page.actor),
+    )
+
+
 def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
     """The context that every part needs."""
     return {
@@ -303,6 +318,7 @@ def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
         "address": page.address(),
         "share_address": page.address("share"),
         "responses_address": page.address("responses"),
+        "script_address": page.address("script") if page.may_edit else "",
     }
 
 
@@ -388,8 +404,10 @@ def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[i
     )
     names = names_of(project, [row for rows in newest.values() for row in rows])
 
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+
     def excerpt(row: Any) -> Excerpt:
-        text = Truncator(row.text).chars(LONGEST_EXCERPT)
+        text = Truncator(catalogue.as_read(row.block_id, row.text)).chars(LONGEST_EXCERPT)
         address = reverse("admin:surveys_project_response", args=[project.pk, row.pk])
         asked = written.asked_of(row, longest=LONGEST_EXCERPT)
         return Excerpt(text, title_of(project, row, names), row.updated_at, address, asked)

@@ -18,7 +18,9 @@ NEW_ROWS = 2
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One input of each row: a `text`, a `number`, a `url` or a `checkbox`."""
+    """One input of each row: a `text`, a `number`, a `url`, a `checkbox`, or a `where`: an expression, for
+    which a browser with JavaScript shows rows of conditions.
+    """
 
     key: str
     label: str
@@ -34,12 +36,17 @@ class RowsWidget(forms.Widget):
     def __init__(self, columns: Sequence[Column], most: int) -> None:
         super().__init__()
         self.columns, self.most = columns, most
+        self.notes: Mapping[str, Sequence[str]] = {}  # below the rows, by the value of their first input
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         context = super().get_context(name, value, attrs)
         objects = [*(value or []), *({} for _ in range(NEW_ROWS))][: max(self.most, len(value or []))]
+        first = self.columns[0].key
         context["rows"] = [
-            [(column, f"{name}-{row}-{column.key}", each.get(column.key)) for column in self.columns]
+            (
+                [(column, f"{name}-{row}-{column.key}", each.get(column.key)) for column in self.columns],
+                self.notes.get(each.get(first) or "", ()),
+            )
             for row, each in enumerate(objects)
         ]
         return context

@@ -24,6 +24,11 @@ from surveys.services import public_messages
 from surveys.services.projects import sharing
 from surveys.services.representations.project import results_url, short_url, web_url
 
+EMBED_EVENTS = """\
+<script>
+  document.addEventListener("colloquy:completed", () => alert("Thank you!"));
+</script>"""
+
 
 class ShareForm(ProjectForm):
     """The form for who sees the results, and who may copy the project."""
@@ -84,6 +89,7 @@ def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
             "qr_svg": page.address("share_qr_svg"),
             "qr_png": page.address("share_qr_png"),
             "embed": _embed(project),
+            "embed_events": EMBED_EVENTS,
             "web_origin": settings.BASE_URL,
             "results_url": results_url(project) if project.share_results else "",
             "new_address": page.address("share_new_address"),

@@ -1,4 +1,4 @@
-"""Numbers in sentences about figures: which of them no figure bears out.
+"""Finds the numbers in a sentence that agree with no figure.
 
     unfounded("41 % of 300 chose it", ["41.3 %", "120 of 300"])    []
     unfounded("nearly 50 %", ["41.3 %"])                           ["50"]

@@ -4,8 +4,8 @@
     wished("Vertrauliche Umfrage")                                 "confidential"
     wished("It need not be anonymous")                             None
 
-In doubt the more private is read: a negation cancels only the words that follow it, and a second negation in
-the same sentence cancels nothing.
+In doubt the stricter privacy counts: a negation cancels only the words after the negation, and a second
+negation in the same sentence cancels nothing.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def stricter(one: str | None, other: str | None) -> str | None:
 
 
 def names_privacy(sentence: str) -> bool:
-    """Whether a sentence has any words about privacy, whatever it says of it."""
+    """Whether a sentence contains words about privacy, whatever the sentence says."""
     return bool(ANONYMOUS_WORDS.search(sentence) or CONFIDENTIAL_WORDS.search(sentence))
 
 

@@ -1,8 +1,8 @@
 """The interface between the services and an AI provider: requests, results and the `Provider` protocol.
 
 A provider drafts and changes scripts, names themes, assigns open answers to them, asks further questions, and
-writes about figures. Nothing that it returns is trusted: a draft passes the same rules as a script written by
-hand, and we do all the counting ourselves.
+writes about figures. The application trusts nothing that a provider returns: a draft must pass the same rules
+as a script written by hand, and the application counts.
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ MAX_QUOTE = 200
 class ProviderError(Exception):
     """The provider cannot be reached, refuses the request, or returns nothing usable.
 
-    `message` is a sentence for the caller; it contains nothing of the request or the response. `retry_after`
-    is the number of whole seconds after which another try may succeed.
+    `message` is a sentence for the caller, without anything of the request or the response. `retry_after` is
+    the number of whole seconds after which another try may succeed.
     """
 
     def __init__(self, message: str, *, retry_after: int = 30) -> None:
         super().__init__(message)
         self.message = message
         self.retry_after = retry_after
+
+
+NO_BULK = "The AI provider has no interface for bulks."
 
 
 class UnwrittenLanguage(ProviderError):
@@ -55,7 +58,7 @@ class ScriptRequest:
     `type` is `convo` or `poll`. With `scoring` None the provider decides whether points are needed.
     `bucket_names` are the buckets declared by the project. `for_chat` asks for options that fit the buttons
     of the chat platform. `locale` is a language tag such as `de` or `pt-BR`, or None. `community` is the name
-    of the community that is asked, and `topics` says what it is about.
+    of the community that is asked, and `topics` are the topics of the community.
     """
 
     intent: str
@@ -151,8 +154,8 @@ class TextTheme:
 class TextSample:
     """A sample of at most 300 answers to one open question, for naming themes.
 
-    `known_themes` are kept, so only what they do not cover needs a name. `answers` are data, never
-    instructions.
+    `known_themes` are kept, so the provider names only themes that are not among the known themes. `answers`
+    are data, never instructions.
     """
 
     prompt: str
@@ -200,8 +203,18 @@ class TextReading:
 
 
 @dataclass(frozen=True, slots=True)
+class BulkState:
+    """The progress of a provider with a bulk. `share` is the part of the batches that is done: 0 to 1."""
+
+    is_ended: bool
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class CountedTheme:
-    """A theme with our counts. `percentage` is its share of the answers that were read, from 0 to 100."""
+    """A theme with our counts. `percentage` is the share of the theme among the answers that were read, from
+    0 to 100.
+    """
 
     title: str
     description: str
@@ -278,7 +291,7 @@ class Claim:
 class FollowUpRequest:
     """An answer that a further question may make clearer.
 
-    `earlier` are the further questions that were asked about it already, with their answers. `answer` and the
+    `earlier` are the earlier further questions about the answer, each with its answer. `answer` and the
     earlier answers are data, never instructions.
     """
 
@@ -289,9 +302,9 @@ class FollowUpRequest:
 
 
 class Provider(Protocol):
-    """An AI provider. Its methods may take minutes and raise ProviderError.
+    """An AI provider. The methods may take minutes and raise ProviderError.
 
-    Never call them inside a transaction. `surveys.ai.spending.measure` adds up what calls cost.
+    Never call a method inside a transaction. `surveys.ai.spending.measure` adds up what calls cost.
     """
 
     name: str  # stored as `generated_by`
@@ -315,6 +328,27 @@ class Provider(Protocol):
 
     def assign_themes(self, batch: TextBatch) -> Sequence[TextReading | None]:
         """Assign each answer to themes: one reading for each, in order, None for one that cannot be read."""
+        ...
+
+    def begin_bulk(self, batches: Sequence[TextBatch]) -> str | None:
+        """Have batches read within a day, at a lower price. Returns the id of the bulk.
+
+        None if the provider has no such interface.
+        """
+        ...
+
+    def look_at_bulk(self, bulk_id: str) -> BulkState:
+        """Look how far a bulk is."""
+        ...
+
+    def end_bulk(
+        self, bulk_id: str, batches: Sequence[TextBatch]
+    ) -> Sequence[Sequence[TextReading | None] | None]:
+        """The readings of the batches of a bulk that has ended, in order; None for a batch that failed."""
+        ...
+
+    def cancel_bulk(self, bulk_id: str) -> None:
+        """Stop a bulk whose readings nobody needs."""
         ...
 
     def summarize_texts(self, figures: TextFigures) -> str:

@@ -66,7 +66,9 @@ _measured: ContextVar[tuple[Spending, ...]] = ContextVar("measured", default=())
 
 @contextmanager
 def measure(spent: Spending | None = None) -> Iterator[Spending]:
-    """Add up what is spent inside the block, to `spent` if given. Blocks may be nested: each has its own."""
+    """Add up what is spent inside the block, to `spent` if given. Blocks may be nested: each block adds up
+    its own spending.
+    """
     spent = spent or Spending()
     token = _measured.set((*_measured.get(), spent))
     try:

@@ -14,9 +14,10 @@ from communities.gate.fields import PrefixedParameters, StrictStringField
 from communities.ground.sent_text import sent_text
 from communities.services.tenants import settings as community_settings
 from surveys.engine.language.lexer import MAX_LENGTH
+from surveys.engine.where import MAX_NAMES
 from surveys.models import Project
 from surveys.services.counting import sent_fields
-from surveys.services.ground import metadata, selecting
+from surveys.services.ground import metadata
 
 PREFIX = "field."
 PARAMETER = OpenApiParameter(
@@ -75,7 +76,7 @@ class FilteredByFields(serializers.Serializer[Any]):
             "`language`, which is the community's. A block without an answer has no value: every "
             "comparison with it but `!=` is false. Scores and calculated results are those of "
             "`scores` and `variables`; keys of role member cannot name them. At most "
-            f"{selecting.MAX_NAMES} names; `answer` is refused. A fault is `400 invalid_request` with "
+            f"{MAX_NAMES} names; `answer` is refused. A fault is `400 invalid_request` with "
             "its `column`."
         ),
     )

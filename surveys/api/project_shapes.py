@@ -634,13 +634,17 @@ class InfoOut(serializers.Serializer[Any]):
             "passed, and saved with the respondent's next press of a button: opening the address saves "
             "nothing. The last question, a poll's, a ranking, a graded question of a quiz and all questions "
             "of anonymous projects are never passed. A name in `settings.hidden_fields` is a field, not a "
-            "question, and `colloquy-visit`, `embed`, `link`, `skip` and `taken` belong to the page.\n\n"
+            "question, and `colloquy-accent`, `colloquy-theme`, `colloquy-visit`, `embed`, `link`, "
+            "`skip` and `taken` belong to the page.\n\n"
             "To show it inside another page, add "
             '`<script src="https://colloquy.example/static/surveys/embed.js" '
             'data-survey="https://colloquy.example/s/k3Jq0bXv9TzL" async></script>` there: it adds a frame '
             "whose height adapts, which comes into view at each step, and in which a visitor who comes back "
             'goes on. The frame posts `{type: "colloquy:ready"}`, `{type: "colloquy:height", height}` and '
-            '`{type: "colloquy:step", height}` to that page (heights in pixels).'
+            '`{type: "colloquy:step", height}` to that page (heights in pixels). `data-theme` (1 to 8) '
+            "and `data-accent` (such as `#0a7d5a`) take the place of its colours. The frame's element "
+            "has the events `colloquy:started`, `colloquy:answered` and "
+            "`colloquy:completed`, which bubble and say nothing about answers."
         )
     )
     short_url = serializers.URLField(

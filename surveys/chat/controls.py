@@ -79,7 +79,7 @@ def said(block: Block, reply: Reply | None) -> str:
     """A reply in words. For a single choice it begins with the emoji of the button."""
     text, chosen = answers.display_text(block, reply), list(answers.chosen_options(block, reply or {}))
     sign = chosen[0].emoji if len(chosen) == 1 else None
-    return f"{sign} {text}" if sign else text
+    return f"{sign} {text}" if sign and sign != text else text
 
 
 def vote(block: Block, to: References) -> Control:

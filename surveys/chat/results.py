@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from communities.ground.words import percent, percents, plural
 from surveys.chat import words
 from surveys.engine.script import SCALES, Block
+from surveys.engine.walk import defaults
 from surveys.engine.walk.answers import Reply
 from surveys.models import Project
 from surveys.services.results.poll import PollResults
@@ -53,8 +54,9 @@ def _tallies(block: Block, results: PollResults, own: Reply) -> Iterator[Tally]:
         by_value = {option.value: option for option in block.options}
         for point in range(low, high + 1):
             option, votes = by_value.get(str(point)), results.by_number.get(point, 0)
-            label = f"{point}: {option.label}" if option and option.label else str(point)
-            sign = f"{option.emoji} " if option and option.emoji else ""
+            label = defaults.words_of_point(block, str(point))
+            label = f"{point}: {label}" if option and option.label else label
+            sign = f"{option.emoji} " if option and option.emoji and option.emoji != label else ""
             yield Tally(sign + label, votes, votes / voters, own.get("number") == str(point))
         return
     ids = own.get("option_ids")

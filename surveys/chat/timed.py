@@ -21,6 +21,7 @@ from communities.models import ChatTask
 from communities.services.chat import outbox
 from surveys.chat import screens
 from surveys.chat.interactions import Interaction
+from surveys.engine.walk import defaults
 from surveys.engine.walk.follow_ups import STAGE
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.view import ConversationView
@@ -39,10 +40,10 @@ def _plan(
 ) -> None:
     """Write the task of the worker. `clicked_at` is when the platform made the token, which expires later."""
     block = view.step.block if view.step else None
-    after = block.continue_ if block and not block.asks else None
-    if block is None or after is None or after.after != "pause" or not after.pause:
+    pause = defaults.pause_of(block) if block and not block.asks else None
+    if block is None or pause is None:
         return
-    is_too_late = at + timedelta(seconds=after.pause) > clicked_at + TOKEN_LIVES
+    is_too_late = at + timedelta(seconds=pause) > clicked_at + TOKEN_LIVES
     if view.project.is_anonymous or is_too_late or view.is_completed:
         return
     payload = {
@@ -57,7 +58,7 @@ def _plan(
         kind=ADVANCE,
         subject=f"{view.conversation.pk}:{view.state.place}",
         at=at,
-        due_at=at + timedelta(seconds=after.pause),
+        due_at=at + timedelta(seconds=pause),
         payload=json.dumps(payload),
     )
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from communities.ground.words import percent, percents, plural
-from surveys.drawing.widgets import emoji, spoken, typed_of
+from surveys.drawing.widgets import emoji, spoken_point, typed_of
 from surveys.engine.script import SCALES, Block
+from surveys.engine.walk import defaults
 from surveys.engine.walk.answers import Reply
 from surveys.services.results.poll import PollResults
 
@@ -16,7 +17,7 @@ from surveys.services.results.poll import PollResults
 class ResultBar:
     """The votes for one option. `width` is the share in percent, formatted for SVG.
 
-    `spoken` are words for screen readers if the option is an emoji without words.
+    `spoken` are words for screen readers if the text is stars, or an emoji without words.
     """
 
     text: str
@@ -62,15 +63,23 @@ def draw_results(block: Block, results: PollResults, *, own: Reply | None, is_ov
     return ResultsView(block.prompt, bars, _voters(results, is_over))
 
 
+def voters(results: PollResults) -> str:
+    """A sentence with the number of people who voted in a closed poll."""
+    if results.is_withheld:
+        return f"Fewer than {results.least_answers} people voted."
+    return f"{plural(results.voters, 'person', 'people')} voted." if results.voters else "Nobody voted."
+
+
 def _scale(block: Block, results: PollResults, chosen: frozenset[str], is_over: bool) -> ResultsView:
     low, high = block.points
     by_value = {option.value: option for option in block.options}
     bars = []
     for point in range(low, high + 1):
-        option = by_value.get(str(point))
-        text, sign = (option.display_text, emoji(option)) if option else (str(point), "")
+        text, sign = defaults.words_of_point(block, str(point)), emoji(by_value.get(str(point)))
         bar = _bar(text, sign, results.by_number.get(point, 0), results, str(point) in chosen)
-        bars.append(replace(bar, spoken=spoken(option, most=high)))
+        if words := spoken_point(block, str(point)):
+            bar = replace(bar, emoji="", spoken=words)
+        bars.append(bar)
     summary = _voters(results, is_over)
     if results.voters:
         mean = sum(point * votes for point, votes in results.by_number.items()) / results.voters
@@ -94,7 +103,7 @@ def _voters(results: PollResults, is_over: bool) -> str:
     if results.voters:
         return plural(results.voters, "vote")
     if results.is_withheld and is_over:
-        return f"Not shown, because there are fewer than {results.least_answers} votes"
+        return f"Fewer than {results.least_answers} people voted, so no votes are shown"
     if results.is_withheld:
         return f"Shown once there are {results.least_answers} votes"
     return "Nobody voted" if is_over else "No votes yet"

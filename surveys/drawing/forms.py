@@ -9,7 +9,7 @@ from django.http import HttpRequest, QueryDict
 from surveys import written_numbers
 from surveys.drawing.widgets import Typed
 from surveys.engine.intake.reader import MAX_BLOCKS
-from surveys.engine.script import CHOICES, GROUPED, NUMBERS, SCALES, Block, Script
+from surveys.engine.script import CHOICES, GROUPED, SCALES, Block, Script
 from surveys.engine.walk import defaults
 
 SHOW_PAST = "show-past"  # the action of the buttons that lead to earlier and later past steps
@@ -35,8 +35,11 @@ def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, 
     if block.type == "ranking":
         return answer | {"ranking": _ranking(block, sent)}
     value = _clean(sent.get("value", ""))
-    if block.type in NUMBERS:
-        value = written_numbers.plain(value, language=language)
+    if block.type == "open_numeric":
+        try:
+            value = written_numbers.read(value, language=language)
+        except written_numbers.UnclearNumber as unclear:
+            raise BadForm(str(unclear)) from None
     return answer | {"value": value}
 
 

@@ -71,7 +71,7 @@ def past_of(view: WalkView, before: int | None, *, count: int | None = None) -> 
 
 def step_of(view: WalkView, exchange: Exchange) -> PastStep:
     """A past step as the page draws it."""
-    block = exchange.block
+    block = rewards.shown(view, exchange.block)
     is_skipped = block.asks and not answers.is_answer(exchange.reply)
     said = widgets.said(block, exchange.reply)
     title = piping.Authored(markup.escape(block.group or ""))

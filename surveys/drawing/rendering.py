@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
@@ -19,12 +20,13 @@ class Handover:
 
     `token` is the text that this script should store until `until`, in seconds since the epoch. It is empty
     if the script has it already, or if the cookie is enough. `known_by` says how the visitor was recognised:
-    `cookie`, `token`, or empty for a new visitor.
+    `cookie`, `token`, or empty for a new visitor. `events` are what this request did (rule 6.234).
     """
 
     token: str
     until: int
     known_by: str
+    events: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

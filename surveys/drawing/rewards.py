@@ -7,11 +7,12 @@ everybody while the community has switched XP off.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from communities import services as communities
 from communities.services.pictures.copies import Copy
 from surveys.engine.language import markup
+from surveys.engine.language.piping import PROMPT_VARIABLES, tokens
 from surveys.engine.script import Block, Script
 from surveys.models import Project
 from surveys.services.conversations.view import WalkView
@@ -21,6 +22,7 @@ from xp.models import Achievement
 from xp.services import achievements
 
 Pictures = Mapping[str | None, Copy]
+XP_TOKENS = PROMPT_VARIABLES - {"username", "xp_name"}
 XP, TAKEN, ACHIEVEMENT, ROLE = "xp", "taken", "achievement", "role"
 
 
@@ -77,9 +79,7 @@ class Earned:
 
 
 def missed(project: Project) -> str:
-    """A sentence for non-members about the rewards that they cannot get here; empty if the project gives
-    nothing.
-    """
+    """The name of the rewards that non-members cannot get here; empty if the project gives nothing."""
     script = scripts.load(project_id=project.pk, revision=project.revision)
     kinds = script.action_kinds
     if project.uses_xp and project.is_poll:
@@ -88,10 +88,20 @@ def missed(project: Project) -> str:
         return ""
     settings = communities.get_settings(community_id=project.community_id)
     if settings.gives_xp and "give_xp" in kinds:
-        return f"Only members of the community get {settings.name_of_xp}, and you are not signed in as one."
-    if kinds - {"give_xp"}:
-        return "Only members of the community get rewards, and you are not signed in as one."
-    return ""
+        return settings.name_of_xp
+    return "rewards" if kinds - {"give_xp"} else ""
+
+
+def shown(view: WalkView, block: Block) -> Block:
+    """The block as the respondent sees it; a text about XP that they do not get says who gets them."""
+    if block.action_kind != "give_xp" or view.context.given.get(block.id or 0):
+        return block
+    source = view.script.blocks[view.script.index_by_id[block.id or 0]]
+    named = {token.lower() for text in (source.prompt, source.description or "") for token in tokens(text)}
+    if not named & XP_TOKENS:
+        return block
+    prompt = f"Members of the community get {markup.escape(view.context.xp_name)} here."
+    return replace(block, prompt=prompt, description=None)
 
 
 def at_step(view: WalkView) -> Prize | None:

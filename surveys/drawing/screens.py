@@ -12,7 +12,7 @@ from typing import TypeVar
 from django.utils import dateformat
 
 from communities.ground import privacy_words
-from surveys.drawing import forms, past, rewards, widgets
+from surveys.drawing import bars, forms, past, rewards, widgets
 from surveys.drawing.bars import ResultsView, draw_results
 from surveys.drawing.past import Past, PastStep
 from surveys.drawing.rewards import Earned, Prize
@@ -87,7 +87,8 @@ class AnswersAs:
 
     `by` is `link` for the member of a personal link, `sign_in` for a person who is signed in, else empty.
     `sign_out` is the address for a person who is signed in and wants to be somebody else; a link is left by a
-    form. `misses` names the rewards that a non-member cannot get; empty if there are none.
+    form. `misses` names the rewards that a non-member cannot get, empty if there are none, and `sign_in` is
+    where they can still become one who gets them.
     """
 
     privacy_mode: str
@@ -95,6 +96,7 @@ class AnswersAs:
     by: str = ""
     sign_out: str = ""
     misses: str = ""
+    sign_in: str = ""
     keep_days: int | None = None
 
     @property
@@ -148,7 +150,8 @@ NO_PROGRESS = Progress(None)
 COPY = Action("copy", "Keep a copy of my answers", is_quiet=True)
 AGAIN = Action("again", "Answer again", is_quiet=True)
 HIDE = Action("hide", "Hide my answers on this device", is_quiet=True)
-VOTE_ACTIONS = (Action("change", "Change my vote"), Action("retract", "Take my vote back"))
+VOTE_ACTIONS = (Action("change", "Change my vote"), Action("ask-retract", "Take my vote back"))
+RETRACTION = (Action("retract", "Yes, take it back"), Action("look", "No, keep it"))
 
 MAX_COPIED = 3 * past.MAX_PAST_CHARACTERS
 MAX_TEXTS_AHEAD = 20_000  # characters of the texts that follow a vote
@@ -561,15 +564,24 @@ def stored_votes(project: Project, *, at: datetime) -> Votes:
     return votes
 
 
+def voters_in_words(project: Project, *, at: datetime) -> str:
+    """How many voted in a closed poll, for visitors who may not see its results."""
+    block = _question_of(project)
+    return "" if block is None else bars.voters(poll_results.count(project=project, block=block, at=at))
+
+
+def _question_of(project: Project) -> Block | None:
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    return next((block for block in script.blocks if block.asks), None)
+
+
 def closed_poll_results(project: Project, *, has_voted: bool, votes: Votes) -> ResultsView | None:
     """The results under the notice of a closed poll, if they may be seen."""
-    if not project.is_poll:
-        return None
-    script = scripts.load(project_id=project.pk, revision=project.revision)
-    block = next((block for block in script.blocks if block.asks), None)
+    block = _question_of(project) if project.is_poll else None
     if block is None:
         return None
     # There is no respondent whose values could fill in the prompt
+    script = scripts.load(project_id=project.pk, revision=project.revision)
     headed = replace(block, prompt=heading(block.prompt, script))
     return _results(headed, votes(block, has_voted), own=None, is_over=True)
 
@@ -635,7 +647,7 @@ def _step(
     group: str = "",
 ) -> StepWidget:
     return widgets.draw(
-        block,
+        rewards.shown(view, block),
         typed=typed,
         pictures=view.pictures(*block.pictures),
         can_go_back=can_go_back,
@@ -660,10 +672,10 @@ def _poll_question(view: WalkView) -> tuple[Block, Reply | None, State]:
 
 def _actions(view: WalkView) -> Sequence[Action]:
     project = view.project
-    own = () if project.is_anonymous else (HIDE,)  # there the browser keeps no answers
-    if project.is_poll:
-        return (*VOTE_ACTIONS, *own) if view.is_open and project.change_poll else own
-    own = () if project.is_anonymous else (COPY, HIDE)
     most, number = project.max_completes_per_user, view.session_number
-    may_again = view.is_open and (most is None or (number or 1) < most)
-    return (*own[:1], AGAIN, *own[1:]) if may_again else own
+    keeps = not project.is_anonymous  # there the browser keeps no answers
+    if project.is_poll:
+        changes = VOTE_ACTIONS if view.is_open and project.change_poll else ()
+        return (*changes, HIDE) if keeps else changes
+    again = (AGAIN,) if view.is_open and (most is None or (number or 1) < most) else ()
+    return (COPY, *again, HIDE) if keeps else again

@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlencode
 
 from django.urls import reverse
 from markupsafe import Markup
@@ -21,6 +23,10 @@ from surveys.models import Project
 from surveys.services.representations.project import web_url
 
 THEMES = 8
+# Parameters of a frame's address; with a hyphen, no declared field has these names.
+THEME, ACCENT = "colloquy-theme", "colloquy-accent"
+_CHOICES = {THEME: re.compile("[1-8]"), ACCENT: re.compile("[0-9A-Fa-f]{6}")}
+_NO_COLOURS = dict.fromkeys(("accent_color", "background_color", "background_url"))
 # Of the themes, by day: `survey.css` has them too.
 ACCENTS = ("4b4fcc", "02736e", "8437b2", "bf2352", "995600", "137738", "016baa", "393d48")
 LOGO_ROOM = (144, 40)  # pixels, at most
@@ -63,6 +69,10 @@ class Logo:
     def size(self) -> tuple[int, int]:
         return self.copy.fitted(*LOGO_ROOM)
 
+    @property
+    def is_icon(self) -> bool:
+        return max(self.copy.width, self.copy.height) <= 1.5 * min(self.copy.width, self.copy.height)
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -85,9 +95,23 @@ class Page:
     is_listed: bool
     draws_colours: bool
     privacy_url: str = ""  # of the community's privacy text
+    keeps_drafts: bool = False  # the browser keeps unsent answers when it is closed
     canonical: str = ""  # the address under which search engines may list it; empty if they may not
-    style: str = ""  # the address of the brand's style sheet
+    look: Look = _NO_LOOK
     logo: Logo | None = None
+    card: str = ""  # the address of the picture that other sites show with a link
+
+    @property
+    def style(self) -> str:
+        """The address of the brand's style sheet; empty for none."""
+        return reverse("brand", args=[self.look.name]) if self.look != _NO_LOOK else ""
+
+    @property
+    def icon(self) -> str:
+        """The address of the icon of a brand: its logo if that is about as high as wide, else its accent."""
+        if self.logo and self.logo.is_icon:
+            return self.logo.copy.path
+        return reverse("pages:icon", args=[self.look.accent]) if self.look.accent else ""
 
     def attributes_of(self, text: str) -> Markup:
         """The `text_attributes` of one text.
@@ -123,12 +147,19 @@ def page_of(
     is_framed: bool,
     privacy_url: str | None = None,
     brand: Mapping[str, str | None] | None = None,
+    embedded: Mapping[str, str] = MappingProxyType({}),
 ) -> Page:
     """Return the look of a project's page. Numbers beyond the last theme or interviewer wrap around.
 
-    `brand` is that of the community. Pictures of a brand take one statement.
+    `brand` is that of the community. Pictures of a brand take one statement. `embedded` are the parameters of
+    a frame's address, by which the site around it chooses a theme and an accent.
     """
     presentation = project.presentation or {}
+    chosen = _chosen(embedded) if is_framed else {}
+    if THEME in chosen:
+        presentation = {**presentation, **_NO_COLOURS, "theme_id": int(chosen[THEME])}
+    if ACCENT in chosen:
+        presentation = {**presentation, "accent_color": chosen[ACCENT]}
     language = _language(locale)
     address = _address(project.slug)
     theme = _number(presentation, "theme_id", THEMES)
@@ -144,15 +175,22 @@ def page_of(
         theme=theme,
         interviewer=INTERVIEWERS[interviewers.number_of(presentation) - 1],
         branding=presentation.get("branding") or "",
-        address=f"{address}?embed=1" if is_framed else address,
+        address=f"{address}?{urlencode({'embed': 1, **chosen})}" if is_framed else address,
         is_framed=is_framed,
         is_listed=project.is_public and not is_framed,
         draws_colours=community.tier != Community.TierName.BASIC,
         privacy_url=privacy_url or "",
+        keeps_drafts=not project.is_anonymous,
         canonical=web_url(project) if project.indexed else "",
-        style=reverse("brand", args=[look.name]) if look != _NO_LOOK else "",
+        look=look,
         logo=Logo(logo, community.name) if logo else None,
     )
+
+
+def _chosen(parameters: Mapping[str, str]) -> dict[str, str]:
+    """The look that the site around a frame has chosen (rule 6.235); anything else is left out."""
+    sent = {name: parameters.get(name, "") for name in _CHOICES}
+    return {name: value for name, value in sent.items() if _CHOICES[name].fullmatch(value)}
 
 
 def brand_of(presentation: Mapping[str, Any], community: Mapping[str, str | None]) -> dict[str, str | None]:

@@ -38,6 +38,10 @@ class Typed:
     consent: str = ""  # what the box of the project's `consent` sends, if it is ticked
 
 
+# Of a group that is drawn with one head for its options, in characters of 13 pixels.
+MOST_COLUMNS, LONGEST_WORD, LONGEST_HEAD = 5, 9, 24
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One option or scale point in a control. `rank` is its place in a ranking, if one was given.
@@ -116,6 +120,7 @@ class StepWidget:
     ends: Sequence[str] = ()
     typed: str = ""
     inputmode: str = ""
+    takes_minus: bool = False  # and no number pad has a minus
     autocomplete: str = "off"
     placeholder: str = ""
     longest: int = MAX_TEXT
@@ -123,35 +128,28 @@ class StepWidget:
     ranks: Sequence[str] = ()
     follow_up: int = 0
     rows: Sequence[StepWidget] = ()  # the questions of a group
+    head: Sequence[str] = ()  # the options above the rows
     mark: str = ""  # at the end of every id, where a screen has several controls
     other: Choice | None = None
     other_text: str = ""
     longest_other: int = MAX_OTHER_TEXT
     moves_on: bool = False  # once a choice was made by pointer
+    most: int = 0  # options that can be ticked; 0 if all can be
 
     @property
     def row_ids(self) -> str:
         return " ".join(str(row.block_id) for row in self.rows)
 
     @property
-    def target(self) -> str:
-        """The id of the control that the error is about."""
-        wrong = next((row for row in self.rows if row.error), None) or next(iter(self.rows), self)
-        return f"field{wrong.mark}"
-
-    @property
     def described_by(self) -> str:
         """The ids of the texts that describe the control, in the order in which they are read.
 
-        In a group each of its fields has the error.
+        In a group each of its fields has the error, and the first and the last one have the ends of a scale.
         """
-        has_help, has_error = self.help or not self.is_group, self.error and not self.is_group
-        ids = {
-            "group": self.group,
-            "description": self.description,
-            "help": has_help,
-            "field-error": has_error,
-        }
+        ids = {"group": self.group, "description": self.description, "help": self.help}
+        if not self.is_group:
+            ids |= {f"end-{n}": end for n, end in enumerate(self.ends, start=1)}
+            ids |= {"field-error": self.error}
         return " ".join(f"{each}{self.mark}" for each, is_there in ids.items() if is_there)
 
     @property
@@ -236,10 +234,11 @@ def draw_group(
     button: str = "Continue",
 ) -> StepWidget:
     """Return the widget of a group: a row for each of its `blocks`, which are those that `draw` takes."""
-    rows = [
-        _row(draw(block, typed=chosen, error=fault))
+    drawn = [
+        draw(block, typed=chosen, error=fault)
         for block, chosen, fault in zip(blocks, typed, errors, strict=True)
     ]
+    head = _head(drawn)
     return StepWidget(
         block_id=blocks[0].id,
         prompt=title,
@@ -249,16 +248,33 @@ def draw_group(
         can_go_back=can_go_back,
         error=error,
         button=button,
-        rows=rows,
+        rows=[_row(widget, look="row matrix" if head else "row") for widget in drawn],
+        head=head,
     )
 
 
-def _row(widget: StepWidget) -> StepWidget:
+def _head(rows: Sequence[StepWidget]) -> Sequence[str]:
+    """The options above the rows of a group, which wide screens show once. Empty for options of an order of
+    their own in each row, with a look of their own, and for more or longer ones than columns have room for.
+    """
+    first, *others = ([choice.text for choice in row.choices] for row in rows)
+    longest = max((len(word) for text in first for word in text.split()), default=0)
+    is_plain = all(
+        row.control == FIELDS + "choices.html"
+        and not row.look
+        and not any(each.emoji for each in row.choices)
+        for row in rows
+    )
+    has_room = len(first) <= MOST_COLUMNS and longest <= LONGEST_WORD and max(map(len, first)) <= LONGEST_HEAD
+    return first if is_plain and has_room and all(each == first for each in others) else ()
+
+
+def _row(widget: StepWidget, *, look: str) -> StepWidget:
     """The widget of a question as a row, without keys, which would be those of several rows."""
     return replace(
         widget,
         choices=[replace(choice, key="") for choice in widget.choices],
-        look=widget.look or "row",
+        look=widget.look or look,
         mark=f"-{widget.block_id}",
         name=f"row-{widget.block_id}",
     )
@@ -292,12 +308,11 @@ def typed_ahead(block: Block, reply: Reply | None, *, language: str) -> Typed:
 
 
 def _statement(block: Block, draws_colours: bool) -> dict[str, object]:
-    pause = block.continue_.pause if block.continue_ and block.continue_.after == "pause" else None
     return {
         "control": "",
         "do": "go",
         "is_statement": True,
-        "pause": pause,
+        "pause": defaults.pause_of(block),
         "button": defaults.button_of(block),
         "colour": (block.color or "") if draws_colours else "",
     }
@@ -325,6 +340,8 @@ def _choices(block: Block, typed: Typed) -> dict[str, object]:
     if is_single and block.answer_style == "select_menu":  # a menu would hide several choices
         return fields | {"control": FIELDS + "menu.html"}
     looks = {"emoji_only": "faces", "buttons": "row"}
+    if not is_single and block.max is not None and block.max < len(block.together):
+        fields |= {"most": block.max}
     return fields | {
         "control": FIELDS + "choices.html",
         "is_group": True,
@@ -369,6 +386,14 @@ def _stars(n: int, count: int) -> str:
     return f"{n} of {count} stars"
 
 
+def spoken_point(block: Block, value: str) -> str:
+    """The words for a point of a scale that is shown as stars or as an emoji only; empty for other points."""
+    if stars := defaults.stars_of(block, value):
+        return _stars(*stars)
+    option = next((option for option in block.options if option.value == value), None)
+    return spoken(option, most=block.points[1])
+
+
 def spoken(option: Option | None, *, most: int) -> str:
     """The words for a point of a scale that is shown as an emoji only; empty for a point with words.
 
@@ -385,12 +410,8 @@ def said(block: Block, reply: Reply | None) -> Said:
     """A reply in the list of past steps, as the control of its block showed it."""
     text, chosen = answers.display_text(block, reply), list(answers.chosen_options(block, reply or {}))
     option = chosen[0] if len(chosen) == 1 and block.type != "ranking" else None
-    low, high = block.points if block.type in SCALES else (0, 0)
-    if block.type in SCALES and (words := spoken(option, most=high)):
-        return Said(words, emoji(option), is_sign_alone=True)
-    is_star = block.type in SCALES and option is None and defaults.icon_of(block) == "stars"
-    if is_star and answers.is_answer(reply):
-        return Said(_stars(int(text) - low + 1, high - low + 1))
+    if block.type in SCALES and text and (words := spoken_point(block, str((reply or {})["number"]))):
+        return Said(words, text, is_sign_alone=True)
     return Said(text, emoji(option))
 
 
@@ -456,7 +477,8 @@ def _number(block: Block, typed: Typed) -> dict[str, object]:
         "control": FIELDS + "number.html",
         "typed": typed.text,
         "help": defaults.help_of(block),
-        "inputmode": "" if takes_minus else keyboard,
+        "inputmode": keyboard,
+        "takes_minus": takes_minus,
     }
 
 

@@ -6,18 +6,21 @@ has no value, as in conditions (rule 4.8).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from surveys.engine.language import expressions, names, references
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.values import Value
 from surveys.engine.rules import carrying
+from surveys.engine.rules.compared_values import Comparisons
 from surveys.engine.script import Block, Script, Violation
 from surveys.engine.walk import counting, runner
 from surveys.engine.walk.runner import State
 
 LANGUAGE = "language"  # a block of this name is written in title case
+MAX_NAMES = 50  # in one expression: each is looked up in each response
+_ANSWER = "answer"
 
 
 def faults(text: str, *, script: Script, path: str) -> Iterator[Violation]:
@@ -32,6 +35,20 @@ def faults(text: str, *, script: Script, path: str) -> Iterator[Violation]:
     for problem in references.check(expression, script=script, at=len(script.blocks)):
         if problem.column not in languages:
             yield Violation(path, problem.code, f"`{key}`: {problem.message}", problem.column)
+    mentions = expression.mentions
+    if len(mentions) > MAX_NAMES:
+        message = f"`{key}` may have at most {MAX_NAMES} names; this one has {len(mentions)}."
+        yield Violation(path, "too_many", message, mentions[MAX_NAMES].column)
+    for mention in mentions:
+        if references.resolve(mention.name, script) == _ANSWER:
+            message = f"`{key}` cannot use `answer`, the answer before a block. Please name a question."
+            yield Violation(path, "not_allowed", message, mention.column)
+
+
+def doubts(text: str, *, comparisons: Comparisons, path: str) -> Iterator[Violation]:
+    """Yield what looks like a mistake in a valid expression, as the warnings of a script (rule 6.250)."""
+    for field, code, message in comparisons.findings_in(text, path=path, apart_from=LANGUAGE):
+        yield Violation(field, code, message)
 
 
 def holds(text: str, *, script: Script, state: State, language: str = "") -> bool:
@@ -39,6 +56,11 @@ def holds(text: str, *, script: Script, state: State, language: str = "") -> boo
 
     The script may have changed since the state was stored.
     """
+    return judge(script=script, state=state, language=language)(text)
+
+
+def judge(*, script: Script, state: State, language: str = "") -> Callable[[str], bool]:
+    """`holds` for any number of expressions over one response, whose values are computed once."""
     path = tuple(block_id for block_id in state.path if block_id in script.index_by_id)
     at = min(state.at, len(script.blocks))
     counted = replace(state, at=at, path=path, replies=state.counted, left=frozenset())
@@ -47,7 +69,7 @@ def holds(text: str, *, script: Script, state: State, language: str = "") -> boo
     def value_of(name: str) -> Value:
         return language or None if name == LANGUAGE else known.value(name)
 
-    return expressions.parse(text).holds(value_of)
+    return lambda text: expressions.parse(text).holds(value_of)
 
 
 def is_known_at_start(text: str) -> bool:

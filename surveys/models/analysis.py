@@ -18,8 +18,8 @@ class Analysis(Job):
     """Figures of all responses and, with AI, the themes of open-text answers.
 
     `revision` and `changes` are those of the project's script and tally when the analysis began: if both are
-    unchanged, the responses are too. `checkpoint` is the number of texts that have been read, for a worker
-    that takes over.
+    unchanged, the responses are too. `checkpoint` says how far the texts have been read, for a worker that
+    takes over.
     """
 
     class Covers(models.TextChoices):
@@ -80,6 +80,12 @@ class Analysis(Job):
         """The credits for answers that no model had read at the last checkpoint."""
         price: int = settings.CREDITS_FOR_100_TEXTS
         return max(0, self.credits_used - price * self.hundreds_read)
+
+    @property
+    def bulk_id(self) -> str | None:
+        """The id of the bulk that a provider reads for it."""
+        bulk: dict[str, str] = (self.checkpoint or {}).get("bulk") or {}
+        return bulk.get("id")
 
     def __str__(self) -> str:
         return f"Analysis {self.pk} of project {self.project_id}"

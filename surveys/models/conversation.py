@@ -199,13 +199,23 @@ class QuotaCount(models.Model):
     """How many completed responses satisfy the `where` of a quota. Without a row they are counted anew.
 
     `key` is a hash of the `where`, and of the community's language if that names it. The row is written under
-    a lock of the project's places.
+    a lock of the project's places. While a worker counts, `filled` is the number of those up to the id
+    `counted_to`, which is null once all are counted.
     """
 
     pk = models.CompositePrimaryKey("project_id", "key")
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     key = models.CharField(max_length=32)
     filled = models.PositiveIntegerField()
+    counted_to = models.UUIDField(null=True)
+    leased_until = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["project"], condition=Q(counted_to__isnull=False), name="quota_that_is_counted"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"Responses of a quota of project {self.project_id}"

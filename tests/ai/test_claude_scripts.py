@@ -121,7 +121,9 @@ def test_options_ask_for_a_text_or_are_chosen_alone(claude: ClaudeProvider, anth
     ]
     assert [block["options"] for block in draft.blocks] == [special[:3], special, special[:2]]
     assert violations_of(draft) == []
-    assert other_draft.blocks[0]["options"][3] == {"value": "exclusive", "anchor_position": "last"}
+    (block,) = other_draft.blocks
+    options: Any = block["options"]
+    assert options[3] == {"value": "exclusive", "anchor_position": "last"}
 
 
 def test_neighbours_share_a_title(claude: ClaudeProvider, anthropic: Loopback) -> None:

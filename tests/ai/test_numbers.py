@@ -108,10 +108,9 @@ def test_other_numbers_in_words_are_not(text: str, wrong: list[str]) -> None:
     assert unfounded_words(text, VOTES) == wrong
 
 
-@pytest.mark.parametrize("words", NUMBERS)
-def test_each_number_in_words_is_read_as_a_whole(words: str) -> None:
-    assert unfounded_words(f"({words})", []) == [words]
-    assert unfounded_words(f"({words})", [f"{NUMBERS[words]} of 100"]) == []
+def test_each_number_in_words_is_read_as_a_whole() -> None:
+    assert {words: read for words in NUMBERS if (read := unfounded_words(f"({words})", [])) != [words]} == {}
+    assert [words for words in NUMBERS if unfounded_words(f"({words})", [f"{NUMBERS[words]} of 100"])] == []
 
 
 def test_every_number_up_to_a_hundred_has_words() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from surveys.ai.privacy import ANONYMOUS, CONFIDENTIAL, stricter, wished
@@ -65,10 +67,14 @@ def test_the_wish_is_read_in_five_languages(text: str, privacy: str | None) -> N
     assert wished(text) == privacy
 
 
-@pytest.mark.parametrize("negated", OTHER_TEXTS[1:])
-@pytest.mark.parametrize("wish", ANONYMOUS_TEXTS)
-def test_a_negation_cancels_only_its_own_words(negated: str, wish: str) -> None:
-    assert wished(f"{negated}. {wish}") == wished(f"{wish}. {negated}") == ANONYMOUS
+def test_a_negation_cancels_only_its_own_words() -> None:
+    texts = [
+        text
+        for negated, wish in product(OTHER_TEXTS[1:], ANONYMOUS_TEXTS)
+        for text in (f"{negated}. {wish}", f"{wish}. {negated}")
+    ]
+
+    assert {text: privacy for text in texts if (privacy := wished(text)) != ANONYMOUS} == {}
 
 
 @pytest.mark.parametrize(

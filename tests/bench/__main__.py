@@ -31,7 +31,7 @@ def main() -> None:
     asked = _arguments()
     begun = time.monotonic()
     with data_servers() as data:
-        _set_up(data)
+        set_up(data)
         # Only now, with Django set up on the servers of this run, can what speaks of models be loaded.
         from tests.bench import (  # noqa: PLC0415
             admin_lists,
@@ -124,7 +124,7 @@ def _arguments() -> argparse.Namespace:
     return asked
 
 
-def _set_up(data: DataServers) -> None:
+def set_up(data: DataServers) -> None:
     os.environ.update(data.environment, DJANGO_SETTINGS_MODULE="tests.bench.settings")
     django.setup()
     call_command("migrate", verbosity=0)

@@ -134,6 +134,11 @@ def _open(admin: Member, kind: str, blocks: list[dict[str, Any]]) -> Project:
     )
 
 
+def opened(world: World, blocks: list[dict[str, Any]]) -> Project:
+    """An open project with these blocks."""
+    return _open(Member.objects.get(community_id=world.community_id), "convo", blocks)
+
+
 def project_with_responses(database_url: str, count: int) -> Project:
     """A project with `count` completed responses of ten answers, written directly into the tables."""
     admin = Member.objects.get(community_id=COMMUNITY_ID)

@@ -82,6 +82,7 @@ def test_a_page_with_a_brand_is_readable(
     shoot(page, f"{name}-{'phone' if phone else 'desk'}-dark")
     page.emulate_media(color_scheme="light", forced_colors="active")
     shoot(page, f"{name}-{'phone' if phone else 'desk'}-forced")
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundImage") == "none"
 
 
 # --- Pages for staff ----------------------------------------------------------------------------------

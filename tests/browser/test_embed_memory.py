@@ -122,6 +122,7 @@ def test_a_poll_takes_one_vote_from_a_browser_and_lets_it_be_changed(windows, ot
     assert scenario.counts(made)["completed"] == 1
 
     frame.get_by_role("button", name="Take my vote back").click()
+    frame.get_by_role("button", name="Yes, take it back").click()
     expect(frame.locator("#question")).to_contain_text("Prompt 0.")
     page.reload()
     expect(frame.locator("#question")).to_contain_text("Prompt 0.")

@@ -23,11 +23,11 @@ def open_host(windows, other_site, made, *, size=DESK, **options):
     return page
 
 
-def answer_the_long_one(page):
-    """Choose the last option, at the bottom of a question that is taller than the window."""
+def answer_the_long_one(page, *, box="document.scrollingElement"):
+    """Answer a question that is taller than the window, after its top was scrolled out of it."""
     frame = page.frame_locator("iframe")
     frame.get_by_role("radio", name="option 39").check()
-    frame.get_by_role("button", name="Continue").scroll_into_view_if_needed()
+    page.evaluate(f"{box}.scrollBy(0, {TOP} + 60)")
     assert page.evaluate(TOP) < 0
     frame.get_by_role("button", name="Continue").click()
     expect(frame.locator("#question")).to_contain_text("Why?")
@@ -132,7 +132,7 @@ def test_in_a_box_that_scrolls_the_box_is_moved(windows, other_site):
     other_site.show(made, before=box + WORDS, after=WORDS * 2 + "</div>")
     page = open_host(windows, other_site, made)
 
-    answer_the_long_one(page)
+    answer_the_long_one(page, box="document.querySelector('#box')")
 
     page.wait_for_function(f"{TOP} >= document.querySelector('#box').getBoundingClientRect().top - 1")
     expect(page.frame_locator("iframe").locator("#question")).to_be_in_viewport()
@@ -174,7 +174,21 @@ def test_an_error_at_a_long_question_is_in_view(windows, other_site):
 
     frame.get_by_role("button", name="Continue").click()
 
-    expect(frame.locator("#summary")).to_be_in_viewport()
+    expect(frame.locator(".error")).to_be_in_viewport()
+
+
+def test_an_error_below_a_long_question_is_in_view(windows, other_site):
+    """Rule 6.211."""
+    made = scenario.project({**TEXT, "prompt": "Why? " * 400, "required": True})
+    other_site.show(made, before=WORDS, after=WORDS)
+    page = open_host(windows, other_site, made)
+    frame = page.frame_locator("iframe")
+    page.evaluate("document.querySelector('iframe').scrollIntoView({ block: 'end' })")
+
+    frame.locator("#field").press("Enter")
+
+    expect(frame.locator(".error")).to_be_in_viewport()
+    expect(frame.locator("#field")).to_be_in_viewport()
 
 
 def test_a_frame_without_scripts_is_brought_into_view_after_each_page(windows, other_site):

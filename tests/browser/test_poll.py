@@ -41,6 +41,13 @@ def test_vote_change_and_take_back(windows, check_accessibility, has_script):
     assert scenario.counts(made) == {"answered": 1, "completed": 1, "listed": 1}
 
     page.get_by_role("button", name="Take my vote back").click()
+    question(page, "Take your vote back?")
+    page.get_by_role("button", name="No, keep it").click()
+    expect(page.locator(".bars .own")).to_contain_text("green")
+    page.get_by_role("button", name="Take my vote back").click()
+    if has_script:
+        check_accessibility(page)
+    page.get_by_role("button", name="Yes, take it back").click()
     question(page, "Prompt 1.")
     assert scenario.counts(made) == {"answered": 0, "completed": 0, "listed": 0}
 

@@ -128,11 +128,10 @@ def test_consent_is_asked_for_before_the_first_answer_is_stored(windows, check_e
 
     page.get_by_text("green").click()
     go_on(page)
-    expect(page.locator("#summary")).to_be_focused()
+    expect(page.locator("#consent")).to_be_focused()
     expect(control(page, "green")).to_be_checked()
     check_every_look(page)
     assert not Conversation.objects.exists()
-    page.locator("#summary a").click()
     expect(page.get_by_role("checkbox", name="I agree. For a year.")).to_be_focused()
     page.keyboard.press("Space")
     go_on(page)

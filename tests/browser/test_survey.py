@@ -13,7 +13,7 @@ from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-KEPT = "Object.keys(sessionStorage).filter((name) => name.startsWith('colloquy:'))"
+KEPT = "Object.keys({ ...localStorage, ...sessionStorage }).filter((name) => name.startsWith('colloquy:/'))"
 ALL_ANSWERS = [
     ("plays", "yes"),
     ("places", "Club"),
@@ -284,29 +284,46 @@ def test_where_no_script_can_prove_it_a_small_question_does(in_haste, check_acce
     question(page, "Prompt 1.")
 
 
-@pytest.mark.parametrize("phone", [False, True])
-def test_an_error_takes_the_focus_and_keeps_what_was_typed(windows, check_accessibility, phone):
-    made = scenario.project({"type": "open_numeric", "prompt": "How many?", "min": 1, "max": 9})
-    page = windows.open(f"/s/{made.slug}", phone=phone)
+NOT_A_NUMBER = "This is not a number. Please write it with digits, for example 12.50."
 
-    page.get_by_label("How many?").fill("twelve")
+
+@pytest.mark.parametrize("phone", [False, True])
+@pytest.mark.parametrize("has_script", [True, False])
+def test_an_error_is_told_once_at_the_field_and_in_the_title(windows, check_accessibility, has_script, phone):
+    """Rule 6.211."""
+    made = scenario.project(
+        {"type": "open_numeric", "prompt": "How many?", "min": 1, "max": 9}, TEXT, name="Games"
+    )
+    page = windows.open(f"/s/{made.slug}", phone=phone, java_script_enabled=has_script)
+    field = page.get_by_label("How many?")
+    expect(page).to_have_title("1 of 2 · Games")
+
+    field.fill("twelve")
     go_on(page)
 
-    expect(page.locator("#summary")).to_be_focused()
-    expect(page.get_by_label("How many?")).to_have_value("twelve")
-    expect(page.locator("#field-error")).to_have_text("This is not a number.")
-    check_accessibility(page)
-    page.locator("#summary a").click()
-    expect(page.get_by_label("How many?")).to_be_focused()
+    expect(field).to_be_focused()
+    expect(field).to_have_value("twelve")
+    expect(field).to_have_accessible_description(f"A number from 1 to 9. Error: {NOT_A_NUMBER}")
+    expect(page.get_by_text(NOT_A_NUMBER)).to_have_count(1)
+    expect(page.locator("#step [role=alert], #step [aria-live]")).to_have_count(0)
+    expect(page).to_have_title("Error: 1 of 2 · Games")
+    if has_script:
+        expect(page.locator("#announcer")).to_be_empty()
+        check_accessibility(page)
+    field.fill("9")
+    go_on(page)
+    expect(page).to_have_title("2 of 2 · Games")
 
 
 def test_a_missing_choice_is_accessible_too(windows, check_accessibility):
+    """Rule 6.211."""
     made = scenario.project({**CHOICE, "required": True}, TEXT)
     page = windows.open(f"/s/{made.slug}")
 
     go_on(page)
 
-    expect(page.locator("#summary")).to_be_focused()
+    expect(control(page, "red")).to_be_focused()
+    expect(control(page, "red")).to_have_accessible_description("Error: This question needs an answer.")
     check_accessibility(page)
     choose(page, "red")
     go_on(page)
@@ -456,7 +473,8 @@ def test_the_order_in_which_items_arrive_is_no_answer(windows, check_accessibili
 
     expect(page.locator(".position")).to_have_text(["–"] * 3)
     go_on(page)
-    expect(page.locator("#summary")).to_contain_text("Put the items in order")
+    expect(page.locator("#field-error")).to_be_focused()
+    expect(page.locator("#field-error")).to_contain_text("Put the items in order")
     expect(page.get_by_text("This order is not your answer yet.")).to_be_visible()
     check_accessibility(page)
     page.get_by_role("button", name="Keep this order").click()
@@ -502,7 +520,7 @@ def test_the_best_of_a_ranking_are_chosen_taken_out_and_dragged(windows, check_a
     expect(page.locator("#announcer")).to_have_text("c is not ranked")
     expect(page.locator(".rank > .text")).to_have_text(["b", "c", "a", "d"])
     go_on(page)
-    expect(page.locator("#summary")).to_contain_text("Choose 2 items")
+    expect(page.locator("#field-error")).to_contain_text("Choose 2 items")
     last, first = page.locator(".position").nth(3).bounding_box(), page.locator(".rank").nth(0).bounding_box()
     page.mouse.move(last["x"] + 8, last["y"] + 8)
     page.mouse.down()

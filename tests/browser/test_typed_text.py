@@ -12,7 +12,7 @@ from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-KEPT = "Object.keys(sessionStorage).filter((name) => name.startsWith('colloquy:'))"
+KEPT = "Object.keys({ ...localStorage, ...sessionStorage }).filter((name) => name.startsWith('colloquy:/'))"
 FIRST, SECOND = {**TEXT, "prompt": "What?"}, {**TEXT, "prompt": "And why?"}
 MULTI = {"type": "multi_punch", "options": ["Club", "Park", "Home"], "prompt": "Where?"}
 MENU = {**CHOICE, "prompt": "Which?", "answer_style": "select_menu"}
@@ -188,17 +188,22 @@ class TestWhileSending:
         assert stored(made) == ["Sent again"]
 
     def test_a_page_says_so_on_the_pressed_button_until_it_has_ended(self, windows):
+        """Rule 6.212."""
         made = scenario.project(FIRST, SECOND)
         page = windows.open(f"/s/{made.slug}")
         held = hold(page)
         go_on(page)
 
         expect(page.get_by_role("status")).to_have_text("Sending…")
-        expect(page.locator(".button.busy")).to_have_text("Continue")
+        expect(page.get_by_role("button", name="Continue")).to_have_class("button main busy")
+        assert "Sending…" in page.locator(".button.busy").evaluate(
+            "each => getComputedStyle(each, '::before').content"
+        )
+        expect(page.locator("#answer")).to_have_attribute("aria-busy", "true")
         held[0].fulfill(status=500, body="Oops")
 
         expect(page.locator("#send-error")).to_be_visible()
-        expect(page.locator(".button.busy")).to_have_count(0)
+        expect(page.locator(".button.busy, [aria-busy]")).to_have_count(0)
 
     def test_a_choice_cannot_be_changed_and_keeps_the_focus(self, windows):
         made = scenario.project(CHOICE, SECOND)
@@ -270,7 +275,7 @@ class TestWhileSending:
         page.get_by_role("textbox").press_sequentially(" and whole!")
 
         expect(page.locator("#send-error")).to_contain_text("not sent yet")
-        assert "half and whole!" in page.evaluate("JSON.stringify(sessionStorage)")
+        assert "half and whole!" in page.evaluate("JSON.stringify(localStorage)")
         assert stored(made) == []
         page.get_by_role("button", name="Try again").click()
         question(page, "And why?")

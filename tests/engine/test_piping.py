@@ -50,6 +50,25 @@ def test_tokens_are_filled_once_as_text(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("Thanks [Name]!", "Thanks!"),
+        ("Thanks, [Name]! Bye, [Name].", "Thanks! Bye."),
+        ("Hi [Name], welcome.", "Hi, welcome."),
+        ("[Name], how are you?", "How are you?"),
+        ("Dear [Name]\nHow are you?", "Dear\nHow are you?"),
+        ("Merci [Name] !", "Merci !"),
+        ("You and [Name] (the [Name] friend)", "You and (the friend)"),
+        ("[Name]", ""),
+        ("[Name|Ann], [Known]!", "Ann, known!"),
+    ],
+)
+def test_an_empty_value_leaves_no_gap(text: str, expected: str) -> None:
+    """Rule 4.35."""
+    assert fill(text, {"Name": "", "Known": "known"}.get) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("[FAV GAME], [Fav_Game], [ fav-game ]", "[Best one], [Best one], [Best one]"),
         ("Fav game [Fav games]", "Fav game [Fav games]"),
         ("[q1] [Q1]", "[q1] [Q7]"),

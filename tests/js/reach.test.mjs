@@ -66,3 +66,10 @@ test("points that nobody has saved yet have variables of their own", () => {
   assert.equal(variables.find((each) => each.name === "score_fire_mage").called, "Score for Fire Mage");
   assert.equal(reach.variables(storeOf(scored, { vocabulary: VOCABULARY })).length, 2);
 });
+
+test("people read a text without its Markdown, and names hold none", () => {
+  assert.equal(reach.plainText("Which **games**, _and_ *why*? [Rules](https://a.example/b)"),
+    "Which games, and why? Rules");
+  assert.equal(reach.plainText("snake_case_name and 5*3*2 stay, \\*so\\*"), "snake_case_name and 5*3*2 stay, *so*");
+  assert.equal(reach.shortened("**Bold** words"), "Bold words");
+});

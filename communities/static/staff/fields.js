@@ -104,7 +104,8 @@ async function uploaded(file) {
     const isJson = (response.headers.get("Content-Type") ?? "").includes("json");
     const answer = isJson ? await response.json() : {};
     if (response.ok && answer.address) return answer;
-    return { note: answer.note ?? answer.message ?? "The picture could not be uploaded. Load the page again and retry." };
+    const fault = "The picture could not be uploaded. Load the page again and retry.";
+    return { note: answer.note ?? answer.message ?? fault };
   } catch {
     return { note: "The picture could not be uploaded, because there is no connection." };
   }

@@ -23,6 +23,7 @@ NOTHING_GIVEN = "In the preview nothing is given."
 FAULT = "This block is not ready yet: its form says what is missing or wrong."
 FORCED = "After these answers, its condition hides this block."
 NO_FOLLOW_UP = "In the preview no further question is asked about the answer."
+NO_MAIL = "In the preview no mail is sent."
 NO_PICTURE = "A picture is missing here until the script is saved and the picture has been fetched."
 EMPTY = "There is nothing to preview yet."
 EMPTY_TEXT = "Add a block, and it appears here as people will see it."
@@ -77,6 +78,12 @@ def _perform(preview: Preview, page: Page, sent: QueryDict, block: Block | None)
         case "retract":
             moved = preview.restarted()
             return Moved(moved, _screen(moved, page, note=words.TAKEN_BACK), needs_page=True)
+        case "copy" | "mail" as do if preview.walk.is_completed:
+            note = NO_MAIL if do == "mail" else ""
+            copy = screens.copy(preview.view(), mails=preview.project.mail_copy, note=note)
+            return Moved(preview, copy, needs_page=True)
+        case "look" | "hide":
+            return Moved(preview, _screen(preview, page), needs_page=True)
         case "change":
             return Moved(preview, screens.vote_again(preview.view(), page), needs_page=True)
         case do:

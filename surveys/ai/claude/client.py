@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anthropic
 import httpx2
+import structlog
 from anthropic.types import OutputConfigParam, TextBlockParam
 
 from surveys.ai.models import prices
 from surveys.ai.models.client import (
+    SECONDS_TO_CONNECT,
     Call,
     ModelClient,
+    Result,
     cut_off,
     declined,
     empty,
@@ -29,12 +33,16 @@ from surveys.ai.models.failures import (
     RequestFailed,
     failure_of_status,
 )
-from surveys.ai.models.json_values import JsonObject
+from surveys.ai.models.json_values import JsonObject, parse_object
 from surveys.ai.models.prices import TokenUsage
-from surveys.ai.models.request import ModelRequest
-from surveys.ai.provider import ANTHROPIC
+from surveys.ai.models.request import ModelRequest, UnusableResponseError
+from surveys.ai.provider import ANTHROPIC, BulkState
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
+SECONDS_FOR_A_BULK = 60.0  # for sending one, and for reading its results: some megabytes
+_OVER = ("succeeded", "errored", "canceled", "expired")  # what becomes of a request in a bulk
+_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+log = structlog.get_logger("colloquy.ai")
 
 # At DEBUG the SDK logs whole requests, with people's answers in them: no log level may cause that.
 logging.getLogger("anthropic").setLevel(logging.WARNING)
@@ -84,15 +92,86 @@ class ProviderClient(ModelClient):
         self._client.close()
 
     def _open(self, request: ModelRequest, timeout: httpx2.Timeout) -> Any:
-        system, content = _blocks(request)
-        return self._client.messages.with_streaming_response.create(
-            model=request.model,
-            max_tokens=request.max_tokens,
-            system=system,
-            messages=[{"role": "user", "content": content}],
-            output_config=_output_config(request),
-            timeout=timeout,
-        )
+        return self._client.messages.with_streaming_response.create(**_params(request), timeout=timeout)
+
+    # --- Bulks: the message batches of the API
+
+    def begin_bulk(self, requests: Sequence[ModelRequest]) -> str | None:
+        body = {
+            "requests": [{"custom_id": str(n), "params": _params(each)} for n, each in enumerate(requests)]
+        }
+        return _bulk_id(parse_object(self._bulk("POST", "", body=body)).get("id"))
+
+    def look_at_bulk(self, bulk_id: str) -> BulkState:
+        batch = parse_object(self._bulk("GET", f"/{_bulk_id(bulk_id)}"))
+        counts = batch.get("request_counts")
+        each = [token_count(counts, name) for name in ("processing", *_OVER)]
+        return BulkState(batch.get("processing_status") == "ended", sum(each[1:]) / max(sum(each), 1))
+
+    def end_bulk(
+        self,
+        bulk_id: str,
+        parsers: Sequence[Callable[[JsonObject], Result]],
+        *,
+        model: str,
+        purpose: str,
+    ) -> list[Result | None]:
+        found: list[Result | None] = [None] * len(parsers)
+        for line in self._bulk("GET", f"/{_bulk_id(bulk_id)}/results").splitlines():
+            entry = parse_object(line)
+            place = str(entry.get("custom_id"))
+            result = entry.get("result")
+            if place.isdecimal() and int(place) < len(parsers) and isinstance(result, Mapping):
+                found[int(place)] = self._bulk_result(result, parsers[int(place)], model, purpose)
+        return found
+
+    def cancel_bulk(self, bulk_id: str) -> None:
+        self._bulk("POST", f"/{_bulk_id(bulk_id)}/cancel")
+
+    def _bulk_result(
+        self, result: JsonObject, parse: Callable[[JsonObject], Result], model: str, purpose: str
+    ) -> Result | None:
+        """What a result says, if it is usable. A request that expired or was cancelled cost nothing."""
+        call = Call(began_at=self._clock(), attempts=1)
+        outcome = str(result.get("type"))
+        message = result.get("message")
+        if outcome != "succeeded" or not isinstance(message, Mapping):
+            outcome = outcome if outcome in _OVER else "fault"
+            self._record(call, outcome, None, model=model, purpose=purpose, in_bulk=True)
+            return None
+        outcome = "fault"
+        try:
+            parsed = parse(parse_object(self._text_of(message, call)))
+            outcome = "answered"
+            return parsed
+        except UnusableResponseError as unusable:
+            outcome = unusable.outcome
+        except RequestFailed as failed:
+            outcome = failed.failure.outcome
+        finally:
+            self._record(call, outcome, None, model=model, purpose=purpose, in_bulk=True)
+        return None
+
+    def _bulk(self, method: str, path: str, *, body: object = None) -> str:
+        """A response about a bulk. The address of results that the API names is not used: it may be another
+        host's.
+        """
+        address = f"/v1/messages/batches{path}"
+        options: Any = {"timeout": httpx2.Timeout(SECONDS_FOR_A_BULK, connect=SECONDS_TO_CONNECT)}
+        try:
+            if method == "POST":
+                response = self._client.post(
+                    address, cast_to=httpx2.Response, body=body or {}, options=options
+                )
+            else:
+                response = self._client.get(address, cast_to=httpx2.Response, options=options)
+        except self.errors as error:
+            failure = self._failure_of(error)
+            log.warning(
+                "ai.bulk_failed", provider=self.provider, outcome=failure.outcome, status=failure.status
+            )
+            raise failure.as_error() from None
+        return response.text
 
     def _failure_of(self, error: Exception) -> Failure:
         if isinstance(error, anthropic.APIStatusError):
@@ -123,6 +202,24 @@ class ProviderClient(ModelClient):
         if not text.strip():
             raise empty()
         return text
+
+
+def _params(request: ModelRequest) -> dict[str, Any]:
+    system, content = _blocks(request)
+    return {
+        "model": request.model,
+        "max_tokens": request.max_tokens,
+        "system": system,
+        "messages": [{"role": "user", "content": content}],
+        "output_config": _output_config(request),
+    }
+
+
+def _bulk_id(raw: object) -> str:
+    """The id of a bulk, which is a part of addresses. Raises ProviderError for anything else."""
+    if not isinstance(raw, str) or not _ID.fullmatch(raw):
+        raise NO_MESSAGE.as_error()
+    return raw
 
 
 def _blocks(request: ModelRequest) -> tuple[list[TextBlockParam], list[TextBlockParam]]:

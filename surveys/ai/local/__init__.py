@@ -13,7 +13,9 @@ from surveys.ai.local.review import review
 from surveys.ai.local.summaries import analysis, open_question, questions
 from surveys.ai.provider import (
     LOCAL,
+    NO_BULK,
     AnalysisOverview,
+    BulkState,
     Claim,
     Correction,
     FollowUpRequest,
@@ -70,6 +72,20 @@ class LocalProvider:
         from surveys.ai.local.texts import reading  # noqa: PLC0415
 
         return reading.assign_themes(batch)
+
+    def begin_bulk(self, batches: Sequence[TextBatch]) -> None:
+        """Begin nothing: everything is read at once."""
+
+    def look_at_bulk(self, bulk_id: str) -> BulkState:
+        """Refuse: there is no bulk."""
+        raise ProviderError(NO_BULK)
+
+    def end_bulk(self, bulk_id: str, batches: Sequence[TextBatch]) -> Sequence[None]:
+        """Refuse: there is no bulk."""
+        raise ProviderError(NO_BULK)
+
+    def cancel_bulk(self, bulk_id: str) -> None:
+        """Do nothing: there is no bulk."""
 
     def review_script(self, blocks: Sequence[Mapping[str, object]], locale: str | None) -> Sequence[Remark]:
         """Find weaknesses of questions by rules."""

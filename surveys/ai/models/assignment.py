@@ -1,7 +1,8 @@
 """Assignment of answers to themes, in pieces that fit into one request each.
 
 If the response for a piece is unusable, both halves of the piece are requested again, down to a single
-answer, which then counts as unread. So one answer that the model refuses to read does not affect the others.
+answer, which then counts as unread. So an answer that the model refuses to read does not affect other
+answers.
 """
 
 from __future__ import annotations

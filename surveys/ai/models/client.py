@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -23,6 +23,7 @@ from surveys.ai.models.identifiers import safe_identifier
 from surveys.ai.models.json_values import JsonObject, parse_object
 from surveys.ai.models.prices import TokenUsage
 from surveys.ai.models.request import ModelRequest, UnusableResponseError
+from surveys.ai.provider import NO_BULK, BulkState, ProviderError
 from surveys.ai.spending import Spending
 
 PAUSES = (0.5, 2.0)  # seconds before the second and the third attempt
@@ -59,7 +60,8 @@ class Call:
 
 
 class ModelClient(ABC):
-    """A client of an SDK. All threads share it and its connections; its `httpx2.Client` is thread-safe.
+    """A client of an SDK. All threads share one client and its connections; the `httpx2.Client` is
+    thread-safe.
 
     `pause` sleeps for a number of seconds, and `clock` returns monotonic seconds.
     """
@@ -116,7 +118,33 @@ class ModelClient(ABC):
             outcome, failure = failed.failure.outcome, failed.failure
             raise failure.as_error() from None
         finally:
-            self._record(request, call, outcome, failure)
+            self._record(call, outcome, failure, model=request.model, purpose=request.purpose)
+
+    def begin_bulk(self, requests: Sequence[ModelRequest]) -> str | None:
+        """Send requests that the API answers within a day. Returns the id of the bulk; None without bulks."""
+        return None
+
+    def look_at_bulk(self, bulk_id: str) -> BulkState:
+        """How far a bulk is. Raises ProviderError."""
+        raise ProviderError(NO_BULK)
+
+    def end_bulk(
+        self,
+        bulk_id: str,
+        parsers: Sequence[Callable[[JsonObject], Result]],
+        *,
+        model: str,
+        purpose: str,
+    ) -> list[Result | None]:
+        """What each of `parsers` makes of the response to its request; None where there is no usable one.
+
+        Raises ProviderError.
+        """
+        raise ProviderError(NO_BULK)
+
+    def cancel_bulk(self, bulk_id: str) -> None:
+        """Stop a bulk. Raises ProviderError."""
+        raise ProviderError(NO_BULK)
 
     def _message(self, request: ModelRequest, call: Call, *, deadline: float) -> JsonObject:
         """The API's message, after as many attempts as make sense."""
@@ -159,13 +187,22 @@ class ModelClient(ABC):
                     raise httpx2.ReadTimeout("The response took too long.")
         return _parse_message(bytes(raw))
 
-    def _record(self, request: ModelRequest, call: Call, outcome: str, failure: Failure | None) -> None:
+    def _record(
+        self,
+        call: Call,
+        outcome: str,
+        failure: Failure | None,
+        *,
+        model: str,
+        purpose: str,
+        in_bulk: bool = False,
+    ) -> None:
         """Write the log line, and count what the call has cost."""
-        cost = prices.cost_of(request.model, call.usage)
+        cost = prices.cost_of(model, call.usage, in_bulk=in_bulk)
         fields: dict[str, object] = {
             "provider": self.provider,
-            "model": request.model,
-            "purpose": request.purpose,
+            "model": model,
+            "purpose": purpose,
             "outcome": outcome,
             "attempts": call.attempts,
             "duration_ms": round((self._clock() - call.began_at) * 1000),
@@ -190,8 +227,8 @@ class ModelClient(ABC):
         spending.record(
             Spending(1, call.usage.input, call.usage.output, cost),
             provider=self.provider,
-            model=request.model,
-            purpose=request.purpose,
+            model=model,
+            purpose=purpose,
             outcome=outcome,
             cached_tokens=call.usage.cache_reads,
         )
@@ -213,7 +250,7 @@ def declined() -> UnusableResponseError:
 
 
 def cut_off() -> UnusableResponseError:
-    """The error for an answer without its end. A longer one would not be finished in time."""
+    """The error for an answer that ends too soon. A longer answer would not be finished in time."""
     return UnusableResponseError("The AI model's answer was too long and was cut off.", outcome="cut_off")
 
 
@@ -223,6 +260,6 @@ def empty() -> UnusableResponseError:
 
 
 def token_count(usage: object, key: str) -> int:
-    """A count of tokens; 0 if it is missing or no whole number."""
+    """A count of tokens; 0 if the count is missing or is no whole number."""
     value = usage.get(key) if isinstance(usage, Mapping) else None
     return value if type(value) is int and value >= 0 else 0

@@ -106,7 +106,7 @@ def _is_temporary(status: int, should_retry: str | None) -> bool:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait as the API asks, at most a day; None if it names no sensible time.
+    """The seconds that the API asks to wait, at most a day; None if the API names no sensible time.
 
     Besides the standard header the API knows one in milliseconds, and fractions of a second in both.
     """

@@ -44,7 +44,9 @@ _JOINERS = "\u200c\u200d"  # they hold emojis and some scripts together
 
 
 def as_plain_line(value: object, *, most: int) -> str:
-    """A text on one line of plain text; empty if it holds an address, a mention, or an order to a model."""
+    """A text as one line of plain text. A text with an address, a mention or an order to a model becomes
+    empty.
+    """
     text = _plain(as_line(value, most=10 * most))
     return "" if is_suspicious(text) else as_line(text, most=most)
 

@@ -68,13 +68,16 @@ MODELS: Mapping[str, ModelInfo] = {
 }
 
 
-def cost_of(model: str, usage: TokenUsage) -> float | None:
+BULK_SHARE = 0.5  # of its price is what a token costs in a bulk, by the provider's page on batch processing
+
+
+def cost_of(model: str, usage: TokenUsage, *, in_bulk: bool = False) -> float | None:
     """The price of a response in US dollars; None for a model whose prices we do not know."""
     info = MODELS.get(model)
     if info is None:
         return None
     prices = info.long_prices if info.long_prices and usage.input > info.long_from else info.prices
-    return round(prices.cost_of(usage), 6)
+    return round(prices.cost_of(usage) * (BULK_SHARE if in_bulk else 1), 6)
 
 
 def accepts_effort(model: str) -> bool:

@@ -1,4 +1,4 @@
-"""The work of a provider with a model: what it is asked, and what is made of its answer."""
+"""The work of a provider with a model: the requests to the model, and the reading of its responses."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from surveys.ai.models.scripts import read_script
 from surveys.ai.models.themes import name_in_halves, read_themes
 from surveys.ai.provider import (
     AnalysisOverview,
+    BulkState,
     Claim,
     Correction,
     FollowUpRequest,
@@ -167,7 +168,9 @@ class ModelProvider(ABC):
     # --- Texts
 
     def name_themes(self, sample: TextSample) -> Sequence[TextTheme]:
-        """Have the model name themes. If it refuses the sample, it gets each half of it."""
+        """Have the model name themes. If the model refuses the sample, the model gets each half of the
+        sample.
+        """
         deadline = self._deadline()
         answers = _shortened(sample.answers, self.max_characters)
 
@@ -192,18 +195,12 @@ class ModelProvider(ABC):
     def assign_themes(self, batch: TextBatch) -> Sequence[TextReading | None]:
         """Have the model read a batch, in several requests if it is long."""
         deadline = self._deadline()
-        codebook = serialization.serialize_codebook(batch)
-        language = language_instruction("the answers", batch.locale)
 
         def request_piece(piece: Piece) -> dict[int, TextReading]:
-            answers = serialization.serialize_answers({number: batch.answers[number] for number in piece})
-            prompt = build_prompt("assignment", answers, shared=codebook, language=language)
-            tokens = min(self.max_tokens, _TOKENS_BESIDE_TEXTS + _TOKENS_PER_TEXT * len(piece))
-            request = self._text_request(
-                "assignment", prompt, schemas.ASSIGNMENT, seconds=SECONDS_FOR_TEXTS, max_tokens=tokens
-            )
             return self._client.send(
-                request, lambda response: read_piece(response, batch, piece), deadline=deadline
+                self._assignment(batch, piece),
+                lambda response: read_piece(response, batch, piece),
+                deadline=deadline,
             )
 
         min_seconds = SECONDS_FOR_TEXTS / 2
@@ -213,6 +210,45 @@ class ModelProvider(ABC):
             max_characters=self.max_characters,
             has_time=lambda: deadline - self._clock() > min_seconds,
         )
+
+    def _assignment(self, batch: TextBatch, piece: Piece) -> ModelRequest:
+        codebook = serialization.serialize_codebook(batch)
+        answers = serialization.serialize_answers({number: batch.answers[number] for number in piece})
+        language = language_instruction("the answers", batch.locale)
+        prompt = build_prompt("assignment", answers, shared=codebook, language=language)
+        tokens = min(self.max_tokens, _TOKENS_BESIDE_TEXTS + _TOKENS_PER_TEXT * len(piece))
+        return self._text_request(
+            "assignment", prompt, schemas.ASSIGNMENT, seconds=SECONDS_FOR_TEXTS, max_tokens=tokens
+        )
+
+    def begin_bulk(self, batches: Sequence[TextBatch]) -> str | None:
+        """Send all batches in one request, each as one piece; None if the API knows no bulks."""
+        requests = [self._assignment(batch, range(len(batch.answers))) for batch in batches]
+        return self._client.begin_bulk(requests)
+
+    def look_at_bulk(self, bulk_id: str) -> BulkState:
+        """Look how far a bulk is."""
+        return self._client.look_at_bulk(bulk_id)
+
+    def end_bulk(
+        self, bulk_id: str, batches: Sequence[TextBatch]
+    ) -> Sequence[Sequence[TextReading | None] | None]:
+        """The readings of the batches; None for one whose response is unusable."""
+
+        def reader(batch: TextBatch) -> Callable[[JsonObject], Sequence[TextReading | None]]:
+            def read(response: JsonObject) -> Sequence[TextReading | None]:
+                found = read_piece(response, batch, range(len(batch.answers)))
+                return [found.get(number) for number in range(len(batch.answers))]
+
+            return read
+
+        return self._client.end_bulk(
+            bulk_id, [reader(batch) for batch in batches], model=self._text_model, purpose="assignment"
+        )
+
+    def cancel_bulk(self, bulk_id: str) -> None:
+        """Stop a bulk."""
+        self._client.cancel_bulk(bulk_id)
 
     # --- Figures
 
@@ -308,7 +344,7 @@ class ModelProvider(ABC):
 
 
 def _shortened(answers: Sequence[str], max_characters: int) -> list[str]:
-    """The beginnings of the answers, as many of them as have room. The sample is in no order."""
+    """The beginnings of as many answers as there is room for. The sample has no order."""
     shortened: list[str] = []
     for answer in answers:
         text = truncate(answer, most=_MAX_SAMPLED)

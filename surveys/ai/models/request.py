@@ -14,7 +14,7 @@ class ModelRequest:
     """One request to the model.
 
     `purpose` is for the log and the metrics. `seconds` is the time that one attempt may take. `effort` sets
-    how much the model thinks; it is not sent to models without that setting. `may_retry` is False if somebody
+    how much the model thinks; a model without that setting does not get it. `may_retry` is False if somebody
     waits for the response.
     """
 

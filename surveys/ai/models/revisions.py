@@ -91,7 +91,7 @@ def _shown_point_labels(block: Block) -> list[dict[str, object]]:
 
 
 def _is_point(option: Mapping[str, Any]) -> bool:
-    value = option["value"]
+    value = str(option["value"])
     return value.isascii() and value.isdigit()
 
 
@@ -169,7 +169,7 @@ def _pairs(
 ) -> Iterator[tuple[JsonObject, Block | None]]:
     """Each block that the model wrote with the stored one of its id; None for a new block.
 
-    A stored block counts once, and only for its type.
+    A stored block is paired once, and only with a block of the same type.
     """
     seen: set[int] = set()
     for raw in raw_blocks:
@@ -188,7 +188,7 @@ def _pairs(
 def _values_by_text(
     pairs: Iterable[tuple[JsonObject, Block | None]], blocks: Iterable[Block]
 ) -> dict[str, dict[str, str]]:
-    """The values of stored options by the texts they had and have now, for each block by its name."""
+    """The values of stored options by their old and their new texts, for each block by name."""
     values = {_key(block): {_text(option): option["value"] for option in _options(block)} for block in blocks}
     for raw, block in pairs:
         by_id = {option.get("id"): option["value"] for option in _options(block or {})}
@@ -199,7 +199,7 @@ def _values_by_text(
 
 
 def _with_values(block: Fields, values: Mapping[str, Mapping[str, str]]) -> Fields:
-    """The block with the values of options where its condition has their texts."""
+    """The block, with values of options in place of their texts in the condition."""
     condition = block.get("show_when")
     if condition is None:
         return block
@@ -217,7 +217,9 @@ def _changed(
     shown: JsonObject,
     values: Mapping[str, Mapping[str, str]],
 ) -> Fields:
-    """The stored block with what differs between what the model was shown and what it wrote."""
+    """The stored block, changed where the block that the model wrote differs from the block that the model
+    was shown.
+    """
     # Without the names of blocks, a token like `[q3]` stays the position that it is in the stored script.
     before, after = (read_block(each, frozenset()) for each in (shown, raw))
     changed = dict(block)
@@ -263,7 +265,7 @@ def _labels_by_point(raw: JsonObject) -> dict[str, str]:
 
 
 def _set_points(changed: Fields, block: Block, after: Fields) -> None:
-    """Cut or extend the options of a scale to its new points. A right answer that is cut goes."""
+    """Cut or extend the options of a scale to the new points. A right answer that is cut is removed."""
     if not _options(block) or "min" not in after or "max" not in after:
         return
     stored = {option["value"]: option for option in _options(block)}
@@ -307,7 +309,7 @@ def _changed_options(block: Block, raw: JsonObject, after: Fields) -> list[Field
 
 
 def _set_correct_answers(changed: Fields, block: Block, raw: JsonObject, after: Fields) -> None:
-    """Name the correct options by their ids if they have some, since their indexes may be others now."""
+    """Name the correct options by ids where options have ids, because the indexes may have changed."""
     key, ids = _PLACES[block["type"]], _ids(raw)
     sent = after.get(key)
     indexes = sent if isinstance(sent, list) else [] if sent is None else [sent]

@@ -86,7 +86,7 @@ def _read_share(raw: object) -> float | None:
 
 
 def _read_wishes(raw: object) -> dict[str, str]:
-    """The settings found in the intent that are among those we know; of two for one setting the first."""
+    """The known settings that the intent wishes. Of two wishes for one setting the first counts."""
     wishes: dict[str, str] = {}
     for wish in as_objects(raw, most=100):
         setting, value = as_text(wish.get("setting")), as_line(wish.get("value"), most=_MAX_WISH)
@@ -256,7 +256,7 @@ def _read_option(raw: JsonObject, type_: str) -> Fields:
 
 
 def _of_kind(kind: str, type_: str) -> Fields:
-    """The fields of an option of this kind. On a block that cannot have such a one, it is the last option."""
+    """The fields of an option of this kind. Where a block cannot have this kind, the option stays last."""
     if kind in ("other", "exclusive") and kind in OPTION_KINDS[type_]:
         return {f"is_{kind}": True}
     return {} if kind in ("", "plain") else {"anchor_position": "last"}

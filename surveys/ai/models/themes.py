@@ -30,7 +30,7 @@ def name_in_halves(
 ) -> list[TextTheme]:
     """Have themes named by `request`, which gets answers and the themes that are named already.
 
-    If its response is unusable, each half of the answers is requested, once: an answer that the model refuses
+    If the response is unusable, each half of the answers is requested once: an answer that the model refuses
     to read does not cost the whole sample. Raises ProviderError if `request` does for both.
     """
     try:

@@ -72,7 +72,9 @@ class Dialect:
 
 
 class ChatClient(ModelClient):
-    """A client of the SDK. Without a key it sends none; without an address it talks to OpenAI itself."""
+    """A client of the SDK. Without a key the client sends no key; without an address the client talks to
+    OpenAI.
+    """
 
     provider = OPENAI
     request_id_header = "x-request-id"
@@ -200,7 +202,7 @@ class ChatClient(ModelClient):
 
 
 def _without_thoughts(text: str) -> str:
-    """The text without what a model thought before it answered. Thoughts without an end stay."""
+    """The text without the thoughts of the model. Thoughts without an end stay."""
     kept: list[str] = []
     after, begin = 0, None
     for mark in _THOUGHTS.finditer(text):

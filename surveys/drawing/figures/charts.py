@@ -11,8 +11,10 @@ from typing import Any
 from communities.ground.words import percent, percents, plural
 from surveys.drawing.widgets import emoji
 from surveys.engine.flow.wording import heading
+from surveys.engine.language import markup
 from surveys.engine.script import SCALES, Block, Script
 from surveys.engine.statistics import by_points, places_of, points
+from surveys.engine.walk import defaults
 
 Entry = Mapping[str, Any]  # an AnalysisBlock as JSON, or one segment of it
 
@@ -38,7 +40,7 @@ POINTS = (
     "Points, most first: each answer gives {most} to its first place, one less to each next one, and none to "
     "items without a place."
 )
-MAX_COLUMN_LABEL = 3  # characters; scales with longer labels are drawn as bars
+MAX_COLUMN_LABEL = 4  # characters; scales with longer labels are drawn as bars
 COLUMN_SHARE = 0.72  # the share of its slot that a column fills; the rest is the gap
 RANGE_SHARE = 0.94  # the same for columns of ranges, because each range begins where the previous one ends
 FULL_HEIGHT = 100.0  # percent of the drawing
@@ -122,6 +124,7 @@ class Card:
     kind: str
     answered: str
     notice: str = ""
+    group: str = ""  # the title that the question shares with its neighbours
     is_removed: bool = False
     bars: Sequence[ChartBar] = ()
     places: Sequence[ChartBar] = ()
@@ -148,6 +151,7 @@ def draw_card(
         prompt=heading(entry["prompt"], script),
         kind=KINDS[entry["block_type"]],
         answered="",
+        group=markup.plain(block.group) if block is not None and block.group else "",
         is_removed=bool(entry.get("is_archived")),
     )
     count = entry["response_count"]
@@ -331,6 +335,8 @@ def _point(each: Entry, block: Block | None) -> ChartBar:
     text = each["value"]
     if option and option.label and option.label != text:
         text = f"{text} {option.label}"
+    elif block and block.type in SCALES and defaults.stars_of(block, text):
+        text = f"{text} \N{BLACK STAR}"
     return _bar(text, each["count"], each["percentage"], emoji(option) if option else "")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -18,6 +18,7 @@ from communities.ground.sent_time import DAYS_REVERSED, check_day
 from surveys import response_sources
 from surveys.engine.flow.wording import heading
 from surveys.engine.language.lexer import MAX_LENGTH
+from surveys.engine.script import Script
 from surveys.engine.statistics import SEGMENT_TYPES
 from surveys.services.ground import metadata, selecting
 from surveys.services.results.figures import Selection
@@ -52,12 +53,41 @@ def _block_or_field(chosen: str) -> int | str:
     return chosen if chosen.startswith(FIELD) else int(chosen)
 
 
-class ResultsForm(forms.Form):
+class ConditionForm(forms.Form):
+    """An expression that selects responses, such as `colour = "red"`.
+
+    It may name scores only with `solutions`. `language` is the community's.
+    """
+
+    where = forms.CharField(required=False, max_length=MAX_LENGTH)
+
+    def __init__(self, data: QueryDict, script: Script, *, language: str, solutions: bool) -> None:
+        super().__init__(data)
+        self._script, self._language, self._solutions = script, language, solutions
+
+    def clean_where(self) -> str:
+        where: str = self.cleaned_data["where"]
+        try:
+            selecting.refuse_faults(where or None, script=lambda: self._script, solutions=self._solutions)
+        except InvalidRequest as refusal:
+            raise forms.ValidationError([str(each["message"]) for each in refusal.violations]) from refusal
+        return where
+
+    @property
+    def condition(self) -> Selection:
+        """The selection by the expression alone; everything if it has faults, which the form shows."""
+        where = self._cleaned("where") or None
+        return Selection(where=where, language=self._language if where else "")
+
+    def _cleaned(self, name: str) -> Any:
+        return self.cleaned_data.get(name) if not self.errors.get(name) else None
+
+
+class ResultsForm(ConditionForm):
     """Filters by status, date, channel and fields, and the field to compare by.
 
     Days are inclusive, in `zone`. `fields` are the offered fields, each with values. Fields that only the
-    address names can be chosen too, up to the number that a response can have. `where` is an expression,
-    which may name scores only with `solutions`.
+    address names can be chosen too, up to the number that a response can have.
     """
 
     status = forms.ChoiceField(choices=list(COVERS.items()), required=False)
@@ -66,7 +96,6 @@ class ResultsForm(forms.Form):
     provider = forms.ChoiceField(required=False)
     suspected = forms.ChoiceField(choices=list(SUSPECTED.items()), required=False)
     segment_by = forms.TypedChoiceField(required=False, coerce=_block_or_field, empty_value=None)
-    where = forms.CharField(required=False, max_length=MAX_LENGTH)
 
     def __init__(
         self,
@@ -79,8 +108,7 @@ class ResultsForm(forms.Form):
         language: str = "",
         solutions: bool = True,
     ) -> None:
-        super().__init__(data)
-        self._script, self._language, self._solutions = catalogue.script, language, solutions
+        super().__init__(data, catalogue.script, language=language, solutions=solutions)
         self.zone, self.zone_reason = zone, zone_reason
         self._choices("provider", [("", "All"), *response_sources.LABELS.items()])
         questions = [
@@ -121,14 +149,6 @@ class ResultsForm(forms.Form):
             self.add_error(str(each["field"]), str(each["message"]))
         return bool(faults)
 
-    def clean_where(self) -> str:
-        where: str = self.cleaned_data["where"]
-        try:
-            selecting.refuse_faults(where or None, script=lambda: self._script, solutions=self._solutions)
-        except InvalidRequest as refusal:
-            raise forms.ValidationError([str(each["message"]) for each in refusal.violations]) from refusal
-        return where
-
     def clean(self) -> dict[str, Any]:
         if self.has_too_many_fields:
             self.add_error(None, f"The address has more than {metadata.MAX_FIELDS} fields of its own.")
@@ -150,16 +170,14 @@ class ResultsForm(forms.Form):
     def selection(self) -> Selection:
         """The filters as a query. Invalid fields are left out; the form shows their errors."""
         first, last = self._cleaned("submitted_after"), self._cleaned("submitted_before")
-        where = self._cleaned("where") or None
-        return Selection(
+        return replace(
+            self.condition,
             covers=self.covers,
             submitted_after=first and self._midnight(first),
             submitted_before=last and self._midnight(last + timedelta(days=1)),
             provider=self._cleaned("provider") or None,
             suspected=(chosen == "true") if (chosen := self._cleaned("suspected")) else None,
             fields=tuple(sorted(self._sent().items())),
-            where=where,
-            language=self._language if where else "",
         )
 
     def _sent(self) -> dict[str, str]:
@@ -213,9 +231,6 @@ class ResultsForm(forms.Form):
 
     def _midnight(self, day: date) -> datetime:
         return datetime.combine(day, time(), self.zone)
-
-    def _cleaned(self, name: str) -> Any:
-        return self.cleaned_data.get(name) if not self.errors.get(name) else None
 
 
 def _day(day: date) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from communities.ground.words import percent, plural
@@ -151,12 +152,13 @@ def cards_of(
     divided_by: int | str | None,
     is_filtered: bool = False,
     marks_solutions: bool = False,
+    right_sets: Mapping[int, int] = MappingProxyType({}),
 ) -> list[StaffCard]:
     """Return the questions of the script, then removed ones.
 
     The `divided_by` question is not compared with itself. With `is_filtered`, a question without answers says
     that it has none of the selected responses. `marks_solutions` marks the correct answers; only for readers
-    who may know them.
+    who may know them. `right_sets` are from `figures.right_sets`.
 
     `texts` are the `open_text` of questions, by block id.
     """
@@ -169,7 +171,7 @@ def cards_of(
         block = catalogue.blocks.get(entry["block_id"])
         card = draw_card(entry, block, script=catalogue.script, number=number, nobody=nobody)
         if marks_solutions and block is not None:
-            card = with_solution(card, entry, block)
+            card = with_solution(card, entry, block, exact=right_sets.get(card.id))
         comparison = None
         if legend and not card.notice and card.id != divided_by:
             comparison = compare(entry, block, legend)

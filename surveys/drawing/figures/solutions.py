@@ -10,11 +10,11 @@ from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import is_graded
 
 
-def with_solution(card: Card, entry: Entry, block: Block) -> Card:
+def with_solution(card: Card, entry: Entry, block: Block, *, exact: int | None = None) -> Card:
     """Return the card of a question with its correct options marked, and how many people were right.
 
-    A question with several choices only gets the marks: the figures do not show who chose exactly the correct
-    options.
+    `exact` is how many chose exactly the correct options of a question with several choices. Without it such
+    a question only gets the marks, because the figures do not show that.
     """
     table = card.table
     if table is None or not is_graded(block) or block.type != entry["block_type"]:
@@ -30,9 +30,10 @@ def with_solution(card: Card, entry: Entry, block: Block) -> Card:
     marks += [False] * (len(bars) - len(marks))  # removed options
     marked = [replace(bar, is_right=is_right) for bar, is_right in zip(bars, marks, strict=True)]
     texts = ", ".join(bar.text for bar in marked if bar.is_right)
-    if block.type != "multi_punch" and right:
-        count = sum(bar.count for bar in marked if bar.is_right)
-        others = sum(bar.count for bar in marked) - count
+    count = exact if block.type == "multi_punch" else sum(bar.count for bar in marked if bar.is_right)
+    if count is not None and right:
+        all_answers = entry["response_count"] if exact is not None else sum(bar.count for bar in marked)
+        others = max(all_answers - count, 0)
         share, _ = percents([count, others])
         card = replace(card, facts=[Fact("Right answers", f"{share} ({count:,})"), *card.facts])
     if card.bars:

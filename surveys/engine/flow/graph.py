@@ -15,7 +15,7 @@ from itertools import groupby
 from surveys.engine.flow import reach, titles
 from surveys.engine.flow.reach import Reach
 from surveys.engine.flow.wording import Wording
-from surveys.engine.language import expressions, references
+from surveys.engine.language import expressions, markup, references
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.logic_tree import Negation
 from surveys.engine.script import Block, Script
@@ -108,7 +108,7 @@ def _node(block: Block, how: Reach, number: int, wording: Wording) -> Node:
         is_named=titles.is_chosen(block.name),
         type=block.type,
         section=block.section,
-        prompt=" ".join(block.prompt.split()),
+        prompt=" ".join(markup.plain(block.prompt).split()),
         reach=how,
         shown=shown,
         skipped=skipped,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from surveys.engine.language import markup
 from surveys.engine.script import Block
 
 MAX_TITLE = 60
@@ -24,5 +25,5 @@ def of_block(block: Block, number: int) -> str:
 
 def shortened(prompt: str) -> str:
     """The beginning of a text, in one line."""
-    text = " ".join(prompt.split())
+    text = " ".join(markup.plain(prompt).split())
     return text if len(text) <= MAX_TITLE else f"{text[: MAX_TITLE - 1].rstrip()}…"

@@ -223,7 +223,9 @@ CONTINUE = ObjectType(
             required=True,
         ),
         "pause": FieldSpec(
-            IntegerType(1, MAX_PAUSE), "Seconds; required with `pause`, unused with `click`.", example=5
+            IntegerType(1, MAX_PAUSE),
+            "Seconds, or longer where reading takes longer; required with `pause`, unused with `click`.",
+            example=5,
         ),
         "label": FieldSpec(_text(80), "The button's label; used with `click`.", example="Go on"),
     },

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby, islice, zip_longest
+from itertools import groupby, islice
 from threading import Lock
 from urllib.parse import urlsplit
 
@@ -29,7 +29,7 @@ from markdown_it.rules_inline import StateInline, link
 from markdown_it.rules_inline.emphasis import tokenize
 from markdown_it.token import Token
 
-from surveys.engine.language.piping import STAND_INS, WORD, Authored, Filled
+from surveys.engine.language.piping import STAND_INS, WORD, Authored, Filled, put_in
 
 MAX_SIGNS = 500  # in a text with markup; equal signs in a row count once
 MAX_KEPT = 4_000_000  # characters in a process, of texts and of their forms
@@ -101,10 +101,9 @@ def rendered(
     put into the form of its template by `as_typed`.
     """
     if isinstance(text, Filled):
-        pieces = STAND_INS.split(_kept_form(text.template, form, as_typed))
-        if len(pieces) == len(text.values) + 1:
-            values = map(as_typed, text.values)
-            return "".join(chain.from_iterable(zip_longest(pieces, values, fillvalue="")))
+        parsed = _kept_form(text.template, form, as_typed)
+        if len(STAND_INS.findall(parsed)) == len(text.values):
+            return put_in(parsed, map(as_typed, text.values))
     if type(text) is Authored:
         return _kept_form(text, form, as_typed)
     return form(text) if _is_parsed(text) else as_typed(text)

@@ -14,7 +14,9 @@ COUNTS = ("correct_answers", "max_correct_answers")
 VARIABLES = frozenset({"answer", *SCORES, *COUNTS})
 # Parameters of the respondent's page itself, in lower case. A web address cannot fill in a block with such a
 # name.
-PAGE_PARAMETERS = frozenset({"colloquy-visit", "embed", "link", "skip", "taken"})
+PAGE_PARAMETERS = frozenset(
+    {"colloquy-accent", "colloquy-theme", "colloquy-visit", "embed", "link", "skip", "taken"}
+)
 
 _POSITION = re.compile(r"q[0-9]+")
 

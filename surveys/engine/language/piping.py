@@ -9,7 +9,8 @@ thousand tokens, and an answer ten thousand characters.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
 from typing import Self
 from urllib.parse import quote
 
@@ -43,10 +44,18 @@ _TARGET = regex.compile(
     r"\]\((?:<[^<>\n]*+>|\\[()]|\[[^\[\]]*+\]|\((?:[^()\[\]]|\[[^\[\]]*+\])*+\)|(?!\]\()[^()])*+\)"
 )
 _MAIL = "](mailto:"
+_NOTHING = "\0"  # stands for an empty value, until the signs around it are put right; no text contains it
+_AROUND_NOTHING: tuple[tuple[regex.Pattern[str], str | Callable[[regex.Match[str]], str]], ...] = (
+    (regex.compile(r"^\0[,:;]? +(\w)", regex.MULTILINE), lambda found: found[1].upper()),
+    (regex.compile(r",? ?+\0(?=[.!?…]|$)", regex.MULTILINE), ""),
+    (regex.compile(r" \0(?=[ ,;:)])"), ""),
+    (regex.compile(r"\0"), ""),
+)
 # Letters of no alphabet, which stand for the values in the template of a filled text: for an end of a value
 # that is an ASCII letter or digit, and for any other. Together they are a pair for each value.
 WORD, OTHER = "\ufdd0", "\ufdd1"
 STAND_INS = re.compile(f"[{WORD}{OTHER}]{{2}}")
+_BEGINS_WITH_NOTHING = re.compile(rf"^\0[,:;]? +({STAND_INS.pattern})", re.MULTILINE)
 
 
 class Authored(str):
@@ -70,6 +79,23 @@ class Filled(str):
         filled = cls(text)
         filled.template, filled.values = template, values
         return filled
+
+
+class Point(Authored):
+    """A point of a scale in words, such as “4 of 5 ★”, with its `number` for addresses."""
+
+    __slots__ = ("number",)
+    number: str
+
+    def __new__(cls, words: str, number: str) -> Self:
+        point = super().__new__(cls, words)
+        point.number = number
+        return point
+
+
+def in_address(value: str, *, safe: str = "") -> str:
+    """A value as part of an address, percent-encoded. A point of a scale is its number."""
+    return quote(value.number if isinstance(value, Point) else value, safe=safe)
 
 
 def tokens(text: str) -> tuple[str, ...]:
@@ -131,11 +157,12 @@ def fill(
             value = quote(value, safe="%") if is_in_link else value
         elif is_in_link:
             keeps_template = keeps_template and not value
-            value = quote(value, safe="@" if targets[0][0].startswith(_MAIL) else "")
+            value = in_address(value, safe="@" if targets[0][0].startswith(_MAIL) else "")
         elif value and escape:
             values.append(str(value))
             stand_ins = _stand_in(value[0]) + _stand_in(value[-1])
             value = escape(value)
+        value = value or _NOTHING
         pieces += text[end : match.start()], value
         template += text[end : match.start()], value if stand_ins is None else stand_ins
         length += match.start() - end + len(value)
@@ -143,9 +170,16 @@ def fill(
         if length > MAX_FILLED:
             break
     filled = "".join((*pieces, text[end:]))
-    if not keeps_template or len(filled) > MAX_FILLED:
-        return within_limit(filled)
-    return Filled.of(filled, "".join((*template, text[end:])), values)
+    if not keeps_template or len(filled) > MAX_FILLED or escape is None:
+        return within_limit(_without_gaps(filled))
+    form, values = _begun_in_capitals("".join((*template, text[end:])), values)
+    form = _without_gaps(form)
+    return Filled.of(put_in(form, map(escape, values)), form, values)
+
+
+def put_in(template: str, values: Iterable[str]) -> str:
+    """The template with these values in place of their stand-ins."""
+    return "".join(chain.from_iterable(zip_longest(STAND_INS.split(template), values, fillvalue="")))
 
 
 def joined(separator: str, texts: Sequence[str]) -> str:
@@ -162,6 +196,26 @@ def joined(separator: str, texts: Sequence[str]) -> str:
 
 def _stand_in(sign: str) -> str:
     return WORD if sign.isascii() and sign.isalnum() else OTHER
+
+
+def _begun_in_capitals(template: str, values: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Values that follow an empty value at the beginning of a line begin it, so in capitals."""
+    if _NOTHING not in template:
+        return template, values
+    begun = list(values)
+    for found in _BEGINS_WITH_NOTHING.finditer(template):
+        n = len(STAND_INS.findall(template[: found.start(1)]))
+        begun[n] = begun[n][:1].upper() + begun[n][1:]
+    return _BEGINS_WITH_NOTHING.sub(r"\1", template), begun
+
+
+def _without_gaps(text: str) -> str:
+    """The text without the space that an empty value leaves, as in “Thanks !”."""
+    if _NOTHING not in text:
+        return text
+    for pattern, replacement in _AROUND_NOTHING:
+        text = pattern.sub(replacement, text)
+    return text
 
 
 def for_many(text: str, is_known: Callable[[str], bool]) -> str:

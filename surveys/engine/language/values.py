@@ -39,6 +39,14 @@ def number(value: Value) -> Decimal | None:
     return None
 
 
+def day_in_words(text: str) -> str:
+    """A day as people read it, `31 Jan 2026` for `2026-01-31`; any other text unchanged."""
+    if not is_date(text):
+        return text
+    day = date.fromisoformat(text)
+    return f"{day.day} {day:%b} {day.year}"
+
+
 def is_date(text: str) -> bool:
     """Whether a text is a day of the calendar, such as `2026-01-31`."""
     if _DATE(text) is None:

@@ -1,7 +1,8 @@
 """Comparisons that look like mistakes: unknown values, and orderings that are never true
 (rules 3.34 and 3.35).
 
-    Comparisons(script).findings(n)    the path, code and message of each, in block `n`
+    Comparisons(script).findings(n)          the path, code and message of each, in block `n`
+    Comparisons(script).findings_in(text, …)    the same of an expression over a whole response
 
     unknown_value    a choice is compared with a value that none of its options has, a scale with a number
                      that is none of its points, a number with something that is none or is out of its range
@@ -14,7 +15,7 @@ A path begins at the block. In a formula a missing answer counts as 0, and so do
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -82,13 +83,25 @@ class Comparisons:
         """
         block = self.script.blocks[n]
         for compared in (_in_condition(block), _in_formula(block)):
-            found, judged = set[Finding](), set[_Judged]()
-            for finding in (each for one in compared for each in _Check(self, n, one, judged).findings()):
-                if finding not in found:
-                    yield finding
-                    found.add(finding)
-                if len(found) == MOST:
-                    break
+            yield from self._of(compared, n)
+
+    def findings_in(self, text: str, *, path: str, apart_from: str) -> Iterator[Finding]:
+        """The same of a valid expression over a whole response. The name `apart_from` is no block's."""
+        key = path.rpartition(".")[2]
+        for node in comparisons.of_tree(expressions.parse(text).tree):
+            sides = (node.left, node.right)
+            if not any(isinstance(side, Name) and side.name == apart_from for side in sides):
+                compared = _Compared(node.sign, node.left, node.right, key, path)
+                yield from self._of([compared], len(self.script.blocks))
+
+    def _of(self, compared: Iterable[_Compared], n: int) -> Iterator[Finding]:
+        found, judged = set[Finding](), set[_Judged]()
+        for finding in (each for one in compared for each in _Check(self, n, one, judged).findings()):
+            if finding not in found:
+                yield finding
+                found.add(finding)
+            if len(found) == MOST:
+                break
 
     def meaning(self, name: str) -> int | str | None:
         """The meaning of a name (`references.resolve`)."""

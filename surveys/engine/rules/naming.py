@@ -24,6 +24,8 @@ from surveys.engine.script import title_case
 Json = dict[str, Any]
 MAX_WORDS = 40  # characters
 _TOKEN = regex.compile(r"\[[^\[\]]*\]")
+# A link, whose address is no part of the words. The editor finds links in the same way.
+_LINK = regex.compile(r"\[([^\[\]]*)\]\((?:https?://|mailto:)[^()\s]*\)", regex.IGNORECASE)
 _WORD = regex.compile(r"[\p{L}\p{M}\p{Nd}]+")
 
 
@@ -33,7 +35,7 @@ def from_words(prompt: str, *, number: int, taken: Collection[str]) -> str:
     `taken` are the names of the other blocks, in the form of `title_case`.
     """
     stem = ""
-    for word in _WORD.findall(_TOKEN.sub(" ", prompt).lower()):
+    for word in _WORD.findall(_TOKEN.sub(" ", _LINK.sub(r"\1", prompt)).lower()):
         longer = f"{stem}_{word}" if stem else word
         if len(longer) > MAX_WORDS:
             break

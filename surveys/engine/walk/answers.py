@@ -18,7 +18,7 @@ from surveys.engine.intake.field_types import is_unstorable
 from surveys.engine.intake.fields import MAX_NUMBER, MAX_OTHER_TEXT
 from surveys.engine.language.values import Value, json_bytes, plain_digits
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Violation
-from surveys.engine.walk import follow_ups, formats
+from surveys.engine.walk import defaults, follow_ups, formats
 
 Reply = Mapping[str, object]
 SKIPPED: Reply = {"skipped": True}
@@ -174,7 +174,7 @@ def _decimal(text: str) -> Decimal:
     except InvalidOperation:
         number = Decimal("NaN")
     if not number.is_finite() or "_" in text:  # `Decimal` also takes `1_0`
-        raise InvalidAnswer("value", "invalid", "This is not a number.")
+        raise InvalidAnswer("value", "invalid", "This is not a number. Send digits, for example 12.50.")
     if number.copy_abs() > MAX_NUMBER:
         raise InvalidAnswer("value", "too_large", "Numbers must be between -10^15 and 10^15.")
     if int(number.as_tuple().exponent) < -MAX_DECIMALS:
@@ -343,9 +343,8 @@ def display_text(block: Block, reply: Reply | None) -> str:
     if "text" in reply:
         return str(reply["text"])
     if "number" in reply:
-        text = str(reply["number"])
-        labels = {option.value: option.label for option in block.options if option.label}
-        return labels.get(text) or text
+        number = str(reply["number"])
+        return defaults.words_of_point(block, number) if block.type in SCALES else number
     other_id, other_text = other_of(reply) or (None, "")
     return ", ".join(
         other_text if option_id == other_id else block.option_by_id[option_id].display_text

@@ -6,8 +6,11 @@ icons of scales, and the number of options in an answer.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from unicodedata import east_asian_width
 
+from surveys.engine.intake.fields import MAX_PAUSE
 from surveys.engine.script import SCALES, STATEMENTS, Block, Continue, Option, Scale
 from surveys.engine.walk import formats
 
@@ -16,6 +19,7 @@ ACKNOWLEDGED = "Okay"  # the button of a statement
 CONTINUE = "Continue"  # the button of a question
 VOTE = "Vote"  # the button of a poll's question
 SKIP = "Skip"  # the second button of an optional question
+WORDS_A_MINUTE = 200  # that people read
 
 
 def ends_of(block: Block) -> tuple[str, str, str]:
@@ -37,6 +41,23 @@ def icon_of(block: Block) -> str:
     return (block.scale and block.scale.icon) or ("stars" if block.type == "rating" else "numbers")
 
 
+def stars_of(block: Block, value: str) -> tuple[int, int] | None:
+    """The number of stars at a point, and of all; None for a scale that is not drawn as stars."""
+    low, high = block.points
+    if icon_of(block) != "stars" or any(option.label for option in block.options):
+        return None
+    return int(value) - low + 1, high - low + 1
+
+
+def words_of_point(block: Block, value: str) -> str:
+    """A point of a scale as people read it: its stars (“4 of 5 ★”), its label, its emoji, or its number."""
+    if stars := stars_of(block, value):
+        return f"{stars[0]} of {stars[1]} \N{BLACK STAR}"
+    option = next((each for each in block.options if each.value == value), None)
+    sign = option.emoji if option and not (option.emoji or "").startswith("<") else None
+    return (option and option.label) or sign or value
+
+
 def choice_limits(block: Block) -> tuple[int, int]:
     """The fewest and the most options that a multi punch takes.
 
@@ -50,6 +71,19 @@ def choice_limits(block: Block) -> tuple[int, int]:
 def ranked_count(block: Block) -> int:
     """The number of items that a respondent ranks."""
     return block.rank_top_n or len(block.options)
+
+
+def pause_of(block: Block) -> int | None:
+    """The seconds until a text continues by itself: the author's, or as many as reading it takes.
+
+    None for a text that waits for a button.
+    """
+    if block.continue_ is None or block.continue_.after != "pause" or not block.continue_.pause:
+        return None
+    text = f"{block.prompt} {block.description or ''}"
+    wide = sum(east_asian_width(sign) in "WF" for sign in text)  # of scripts without spaces
+    to_read = math.ceil((len(text.split()) + wide / 2) * 60 / WORDS_A_MINUTE)
+    return min(max(block.continue_.pause, to_read), MAX_PAUSE)
 
 
 def button_of(block: Block, *, is_poll: bool = False) -> str:
@@ -99,7 +133,8 @@ def _number_help(block: Block) -> str:
 def effective(block: Block, *, is_poll: bool) -> Block:
     """The block with every default filled in, so the code that draws it needs no defaults."""
     continue_ = block.continue_ or Continue()
-    block = replace(block, continue_=replace(continue_, label=button_of(block, is_poll=is_poll)))
+    label, pause = button_of(block, is_poll=is_poll), pause_of(block) or continue_.pause
+    block = replace(block, continue_=replace(continue_, label=label, pause=pause))
     if block.type in SCALES:
         return _with_points(block)
     if block.type == "multi_punch":

@@ -19,7 +19,7 @@ from surveys.engine.language import formulas, names, piping
 from surveys.engine.language.lexer import MAX_LENGTH
 from surveys.engine.language.names import COUNTS
 from surveys.engine.language.values import Value, number_text
-from surveys.engine.script import CALCULATED, Block, Script
+from surveys.engine.script import CALCULATED, SCALES, Block, Script
 from surveys.engine.walk import answers, follow_ups, scoring
 from surveys.engine.walk.answers import MAX_TEXT, Reply
 from surveys.engine.walk.follow_ups import Further
@@ -512,6 +512,8 @@ def fill(
 def _inserted(block: Block, reply: Reply | None) -> str:
     """The text that a token inserts for a reply, marked if the author wrote it and not the respondent."""
     text = answers.display_text(block, reply)
+    if block.type in SCALES and reply is not None and "number" in reply:
+        return piping.Point(text, str(reply["number"]))
     is_written = reply is None or "text" in reply or answers.OTHER in reply
     return text if is_written else piping.Authored(text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -171,6 +171,7 @@ def _perform(visit: Visit, do: str) -> Outcome:
     match do:
         case forms.SEND:
             view = conversations.go_on(conversation_id=conversation_id, at=at, ahead=visit.ahead)
+            visit.tell(view, *_completed(view))
             return _moved(visit, view, PastChange.REPLACED)
         case "back":
             block = posted_block(visit)
@@ -186,6 +187,8 @@ def _perform(visit: Visit, do: str) -> Outcome:
             return _moved(visit, view, PastChange.REPLACED)
         case "change":
             return _reopen_vote(visit, conversation_id)
+        case "ask-retract":
+            return _ask_to_retract(visit, conversation_id)
         case "retract":
             conversations.retract(conversation_id=conversation_id, at=at)
             visit.forget()
@@ -228,11 +231,13 @@ def _begin(visit: Visit, do: str) -> Outcome:
     at, seed = visit.at, visit.browser.seed
     if block is None:
         view = conversations.begin(project_id=project_id, respondent=respondent, at=at, seed=seed)
+        visit.tell(view, "started")
         visit.remember(view)
         return _standing(visit, view, note=words.REWRITTEN)
     if visit.project.is_poll and block.asks:
         raw = _raw_answer(visit, block)
         view = conversations.vote(project_id=project_id, respondent=respondent, raw=raw, at=at, seed=seed)
+        visit.tell(view, "started", "answered", "completed")
         visit.remember(view)
         return _moved(visit, view, PastChange.KEPT)
     view = conversations.begin_with_move(
@@ -246,6 +251,7 @@ def _begin(visit: Visit, do: str) -> Outcome:
         group=group,
         stops=True,
     )
+    visit.tell(view, "started", *(() if do == "go" else ("answered",)), *_completed(view))
     visit.remember(view)
     if view.resumed:
         return _standing(visit, view, note=words.WELCOME_BACK if do == "go" else words.MOVED_ON)
@@ -292,20 +298,29 @@ def _move(visit: Visit, conversation_id: uuid.UUID, do: str) -> Outcome:
         view = conversations.go_on(
             conversation_id=conversation_id, at=at, block_id=block.id, ahead=visit.ahead, stops=True
         )
+        visit.tell(view, *_completed(view))
         return _moved(visit, view, _past_change(visit, view, block))
     if group := _group_of(visit, do):
         view = conversations.answer_group(
             conversation_id=conversation_id, raws=group, at=at, ahead=visit.ahead
         )
+        visit.tell(view, "answered", *_completed(view))
         return _moved(visit, view, PastChange.REPLACED)
     raw = _raw_answer(visit, block)
     if visit.project.is_poll:
         view = conversations.change_vote(conversation_id=conversation_id, raw=raw, at=at)
+        visit.tell(view, "answered")
         return _moved(visit, view, PastChange.KEPT)
     view = conversations.answer(
         conversation_id=conversation_id, raw=raw, at=at, ahead=visit.ahead, stops=True
     )
+    visit.tell(view, "answered", *_completed(view))
     return _moved(visit, view, _past_change(visit, view, block))
+
+
+def _completed(view: ConversationView) -> Sequence[str]:
+    """The event of a move that ended the conversation."""
+    return ("completed",) if view.is_completed else ()
 
 
 def _past_change(visit: Visit, view: ConversationView, block: Block) -> PastChange:
@@ -344,6 +359,14 @@ def _reopen_vote(visit: Visit, conversation_id: uuid.UUID) -> Outcome:
     return Outcome(partial(screens.vote_again, view, visit.page), address)
 
 
+def _ask_to_retract(visit: Visit, conversation_id: uuid.UUID) -> Outcome:
+    """Ask whether the vote is to be taken back. It counts until the visitor says so."""
+    view = conversations.get(conversation_id=conversation_id, at=visit.at)
+    if not (view.is_completed and visit.is_live and visit.project.change_poll):
+        return _moved(visit, view, PastChange.REPLACED)
+    return Outcome(notices.take_back)
+
+
 def _copy(visit: Visit, conversation_id: uuid.UUID, *, mails: bool) -> Outcome:
     """Show all answers of a conversation that is over, or mail them."""
     view = conversations.get(conversation_id=conversation_id, at=visit.at)
@@ -351,7 +374,7 @@ def _copy(visit: Visit, conversation_id: uuid.UUID, *, mails: bool) -> Outcome:
         return _moved(visit, view, PastChange.REPLACED)
     draw = partial(screens.copy, view, mails=visit.project.mail_copy, address=visit.own_address)
     if not mails:
-        return Outcome(draw, f"{visit.page.address}{'&' if visit.page.is_framed else '?'}{COPY}=1#step")
+        return Outcome(draw, f"{visit.page.address}?{COPY}=1#step")
     to = visit.request.POST.get("email", "").strip()
     draw = partial(draw, address=to)
     if not _is_address(to):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from communities.ground.sent_text import sent_text
 from surveys.drawing import forms, screens
-from surveys.drawing.screens import Screen
+from surveys.drawing.screens import PastChange, Screen
 from surveys.engine.script import Block
 from surveys.engine.walk import answers
 from surveys.pages.respondent.visit import Visit, posted_block
@@ -77,6 +77,8 @@ def not_live(visit: Visit) -> Screen:
     results = None
     if sees_results:
         results = screens.closed_poll_results(project, has_voted=has_begun, votes=visit.votes)
+    if sees_results and project.is_poll and results is None:
+        text = f"{text} {screens.voters_in_words(project, at=at)}".strip()
     return screens.notice(title=f"This {noun} is closed.", text=text, kept=unsaved_text, results=results)
 
 
@@ -103,6 +105,16 @@ def limit_reached() -> Screen:
         title="You have answered already.",
         text="You have answered this as often as its author allows. Thank you!",
     )
+
+
+def take_back() -> Screen:
+    """Asks before a vote is taken back."""
+    screen = screens.notice(
+        title="Take your vote back?",
+        text="It will not count any more. You can vote again while the poll is open.",
+        actions=screens.RETRACTION,
+    )
+    return replace(screen, past_change=PastChange.KEPT)
 
 
 def full(visit: Visit, refusal: Full) -> Screen:

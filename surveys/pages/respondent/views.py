@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from urllib.parse import urlencode
 
+from django.contrib.staticfiles import finders
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
+from communities.ground import brands
+from communities.ground.brands import Look
 from communities.ground.errors import NotFound
-from surveys.drawing import rendering, rewards
+from surveys.drawing import link_card, rendering, rewards, theme
 from surveys.drawing.rendering import Hidden
 from surveys.drawing.screens import AnswersAs, Screen
 from surveys.pages.respondent import actions
 from surveys.pages.respondent.visit import Visit
-from surveys.services.projects import sharing
+from surveys.services.projects import addresses, sharing
 
 
 @csrf_exempt  # `actions.perform` checks the token, and keeps the typed answer if the check fails
@@ -67,11 +72,12 @@ def _answers_as(visit: Visit, screen: Screen) -> AnswersAs | None:
     if screen.step is None:
         return None
     misses = "" if visit.respondent.is_member else rewards.missed(visit.project)
-    if person is None:
-        return AnswersAs(mode, misses=misses, keep_days=days)
     back = urlencode({"next": visit.page.address})
+    if person is None:
+        sign_in = f"{reverse('account_login')}?{back}" if misses and not visit.browser.conversation_id else ""
+        return AnswersAs(mode, misses=misses, sign_in=sign_in, keep_days=days)
     sign_out = f"{reverse('account_logout')}?{back}"
-    return AnswersAs(mode, person.name, "sign_in", sign_out, misses, days)
+    return AnswersAs(mode, person.name, "sign_in", sign_out, misses, keep_days=days)
 
 
 def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
@@ -86,4 +92,47 @@ def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
     )
     if is_fragment:
         return rendering.fragment(visit.page, screen, hidden)
-    return rendering.page(visit.page, screen, hidden, before=visit.past_before)
+    page = visit.page
+    if page.is_listed:
+        page = replace(page, card=link_card.address_of(page, visit.project.community.name))
+    return rendering.page(page, screen, hidden, before=visit.past_before)
+
+
+@require_safe
+def card(request: HttpRequest, slug: str) -> HttpResponse:
+    """The picture that other sites show with a link to the page; 404 unless anybody may open the page."""
+    try:
+        destination = addresses.find(slug=slug)
+    except NotFound as refusal:
+        raise Http404(refusal.message) from None
+    page = theme.page_of(
+        project=destination.project,
+        community=destination.community,
+        locale=destination.locale,
+        is_framed=False,
+        brand=destination.brand,
+    )
+    if not page.is_listed:
+        raise Http404
+    shown = link_card.card_of(page, destination.community.name)
+    response = HttpResponse(link_card.png(shown), content_type="image/png")
+    is_of_content = request.GET.get("v") == shown.version
+    age = "max-age=31536000, immutable" if is_of_content else "max-age=300"
+    response.headers["Cache-Control"] = f"public, {age}"
+    return response
+
+
+@require_safe
+def icon(request: HttpRequest, colour: str) -> HttpResponse:
+    """Our icon in the colour of a brand."""
+    if not brands.is_colour(colour):
+        raise Http404
+    drawn = _icon().replace(f"#{theme.ACCENTS[0]}", brands.palette(Look(colour), "light")["accent"])
+    response = HttpResponse(drawn, content_type="image/svg+xml")
+    response.headers["Cache-Control"] = "public, max-age=86400"
+    return response
+
+
+@cache
+def _icon() -> str:
+    return Path(str(finders.find("surveys/icon.svg"))).read_text(encoding="utf-8")

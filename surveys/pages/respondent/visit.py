@@ -50,6 +50,7 @@ class Visit:
     asked: Asked = NOBODY_ASKED  # the outcome of asking the platforms about the respondent
     ahead: Prefill = NOTHING
     task: Task | None = None  # to be done before a first form is accepted
+    events: tuple[str, ...] = ()  # what the site around a frame is told
     keeps_form: bool = False  # the browser stores the form until the project admits the respondent
 
     @classmethod
@@ -70,6 +71,7 @@ class Visit:
             locale=destination.locale,
             is_framed=is_framed,
             privacy_url=destination.privacy_url,
+            embedded=request.GET,
             brand=destination.brand,
         )
         browser = personal_links.followed(request, arrival.browser)
@@ -81,6 +83,8 @@ class Visit:
             browser = arrival.browser
         # On an anonymous project an address with fields, given to one member, would name the member.
         is_named = project.is_anonymous and (guest is not None or respondent.is_member)
+        if guest is not None or fault is not None:  # the page of one person is shared with nobody
+            page = replace(page, is_listed=False)
         carried = (
             guest.metadata if guest else {}
         )  # takes precedence over the address, which its reader can change
@@ -185,6 +189,11 @@ class Visit:
         if view.is_completed:
             self.ahead = NOTHING
 
+    def tell(self, view: ConversationView, *events: str) -> None:
+        """Tell the site around a frame what a form did, if it moved the conversation (rule 6.234)."""
+        if not view.resumed:
+            self.events = events
+
     def stop_skipping(self) -> None:
         """Show each question that was answered ahead, for a respondent who wants to read them."""
         self.ahead = replace(self.ahead, skips=False)
@@ -218,9 +227,9 @@ class Visit:
         may_be_in_cookie = frames.keeps_cookies() and self._is_new_in_frame
         is_kept = not self._is_new_in_frame and not self._has_changed
         if known_by == "cookie" or may_be_in_cookie or is_kept:
-            return Handover("", 0, known_by)
+            return Handover("", 0, known_by, self.events)
         until = self.at + frames.LIFETIME
-        return Handover(self._token(until), int(until.timestamp()), known_by)
+        return Handover(self._token(until), int(until.timestamp()), known_by, self.events)
 
     def _remember_in_frame(self, response: HttpResponse) -> None:
         """Set the cookie for a new visitor, or after a change of the visit.

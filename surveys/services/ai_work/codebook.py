@@ -6,8 +6,8 @@
     for_provider(block_id=…, …)                  the codebook to read against; a better provider begins anew
     add(block_id=…, named=…, …)                  themes that a provider has named
 
-Each change raises the version. A theme with a new meaning gets it as `since`, so that the next analysis reads
-all answers against this theme, and only against it. A renamed, merged or removed theme needs no reading.
+Each change raises the version. A theme with a new meaning gets the new version as `since`: the next analysis
+reads all answers against this theme alone. A renamed, merged or removed theme needs no reading.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NO_QUESTION = "This project has no open question with this id whose answers are 
 
 @dataclass(frozen=True, slots=True)
 class ThemeChange:
-    """A theme as staff want it: with the id of an existing theme, or None for a new one."""
+    """A theme as staff wish it. `id` is that of an existing theme; None makes a new theme."""
 
     title: str
     description: str | None = None  # None: as it is
@@ -100,7 +100,7 @@ def _locked(project: Project, block_id: int) -> Codebook:
 
 
 def live(*, block_id: int) -> list[Theme]:
-    """The themes of a question in the order in which they came, without those merged into others."""
+    """The themes of a question, the oldest first, without merged themes."""
     return list(Theme.objects.filter(block_id=block_id, merged_into__isnull=True).order_by("pk"))
 
 
@@ -129,9 +129,9 @@ def change(
 ) -> ReadCodebook:
     """Write the themes that a question shall have, and merge others into them.
 
-    With `themes`, those left out and not merged are removed; None leaves all. Raises Conflict if the codebook
-    has none of `versions_allowed` by now, and InvalidRequest for unknown ids, titles that occur twice, too
-    many themes and merges into themselves.
+    A theme that is neither among `themes` nor merged is removed; if `themes` is None, all themes stay. Raises
+    Conflict if the codebook has none of `versions_allowed` by now, and InvalidRequest for unknown ids, titles
+    that occur twice, too many themes and merges into themselves.
     """
     block = question(project=project, block_id=block_id)
     book = _locked(project, block_id)
@@ -247,8 +247,8 @@ def _merge(book: Codebook, sources: Sequence[Theme], into: Theme) -> None:
 def _forget_merged(book: Codebook) -> None:
     """Delete merged themes that no answer can be assigned to any more: all unless an analysis runs.
 
-    An analysis that begins later never sees them, because it waits for the lock on the codebook. While one
-    runs, the MAX_MERGED that were merged last stay.
+    An analysis that begins later never sees merged themes, because the analysis waits for the lock on the
+    codebook. While an analysis runs, the MAX_MERGED latest merged themes stay.
     """
     is_read = Analysis.objects.filter(Analysis.UNFINISHED, project_id=book.project_id).exists()
     merged = Theme.objects.filter(block_id=book.pk, merged_into__isnull=False).order_by("-since", "-pk")
@@ -274,7 +274,7 @@ def _write(book: Codebook, there: Mapping[int, Theme], themes: Sequence[ThemeCha
 
 
 def remove(*, block_id: int, ids: Sequence[int]) -> None:
-    """Delete themes, with those that were merged into them. Their answers stay read, without the themes."""
+    """Delete themes and the themes that were merged into them. Answers stay read, without these themes."""
     if not ids:
         return
     gone = [*ids, *Theme.objects.filter(merged_into_id__in=ids).values_list("pk", flat=True)]
@@ -297,8 +297,8 @@ def remove(*, block_id: int, ids: Sequence[int]) -> None:
 def for_provider(*, project: Project, block_id: int, provider: str) -> tuple[Codebook, list[Theme]]:
     """The codebook of a question and its themes, to read answers against.
 
-    Themes that the local provider named go when another provider begins: it names them better. Pinned ones,
-    and corrections by staff with their themes, stay (rule 10.27).
+    When another provider begins, the themes of the local provider are deleted, because the other provider
+    names better ones. Pinned themes stay, and so do corrections by staff with their themes (rule 10.27).
     """
     book = _locked(project, block_id)
     themes = live(block_id=block_id)
@@ -316,7 +316,8 @@ def for_provider(*, project: Project, block_id: int, provider: str) -> tuple[Cod
 def add(
     *, project: Project, block_id: int, named: Sequence[TextTheme], provider: str, unfit: int
 ) -> list[Theme]:
-    """Add the themes that a provider has named, as far as there is room and none has their title.
+    """Add the themes that a provider has named, while there is room. A title that a theme has already is left
+    out.
 
     Returns all themes. `unfit` is how many answers fitted none before.
     """

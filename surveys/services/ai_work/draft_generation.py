@@ -45,7 +45,7 @@ _MARK = "draft:"  # the fingerprints of these jobs begin with it
 
 @dataclass(frozen=True, slots=True)
 class GeneratedScript:
-    """A job as its owner sees it. `blocks` are there once it is completed, `error` if it failed.
+    """A job as the owner sees it. `blocks` are there once it is completed, `error` if it failed.
 
     `understood` and `unmet` are sentences about what was asked.
     """
@@ -64,7 +64,7 @@ class GeneratedScript:
 
 @in_transaction
 def begin(*, actor: Actor, project_id: int, intent: str, at: datetime) -> GeneratedScript:
-    """Have a worker write a script for the actor's draft of a project that they may edit.
+    """Have a worker write a script for the actor's draft. The actor must be allowed to edit the project.
 
     Refuses an empty intent and one that is too long, an open project, a second job for the same draft, and
     too few credits (PaymentRequired). Raises ActorGone if the actor's user has been erased or merged.
@@ -120,7 +120,7 @@ def cancel(*, actor: Actor, project_id: int, job_id: int) -> None:
 
 @in_transaction
 def forget(*, community_id: int, user_id: int) -> None:
-    """Delete the jobs of a user in a community, and give their credits back to it.
+    """Delete the jobs of a user in a community, and return the credits to the community.
 
     The caller has locked the user's membership. New jobs wait for that lock (`presence`).
     """

@@ -1,7 +1,7 @@
 """Further questions about short answers, as a worker has a model write them (rules 10.60 to 10.69 and 10.73).
 
-The model works while nothing is locked. The question counts only if the conversation still waits for it, so
-a second worker or a late one changes nothing. A failure is not retried: the conversation goes on.
+Nothing is locked while the model works. A question counts only if the conversation still waits for a
+question, so a second or a late worker changes nothing. A failure is not retried: the conversation goes on.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from surveys.services.ground import jobs
 
 
 def ask(*, conversation_id: uuid.UUID, asked: int, now: Callable[[], datetime] = timezone.now) -> None:
-    """Have a model write the `asked`-th further question of a conversation, if it is still waited for.
+    """Have a model write the `asked`-th further question, if the conversation still waits for this question.
 
     The question is paid before the call, and what was paid is returned if none is asked.
     """
@@ -58,7 +58,7 @@ def ask(*, conversation_id: uuid.UUID, asked: int, now: Callable[[], datetime] =
 
 @in_transaction
 def _request(conversation_id: uuid.UUID, asked: int, at: datetime) -> tuple[Project, FollowUpRequest] | None:
-    """The project, and the question with its answer. Tokens stay out: the model gets nothing else of the
+    """The project, and a question with its answer. Tokens are left out: the model gets nothing else of the
     respondent.
     """
     loaded = further.waiting(conversation_id=conversation_id, asked=asked, at=at)

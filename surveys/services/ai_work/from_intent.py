@@ -90,7 +90,7 @@ def _wants_scoring(fields: Mapping[str, Any]) -> bool | None:
 
 @in_transaction
 def create_project(*, prepared: Prepared, at: datetime) -> CreatedFromIntent:
-    """Create the planned project with the script that was drafted, or without it if that takes too long.
+    """Create the planned project with the drafted script, or without a script if drafting takes too long.
 
     Raises Unavailable if no script could be written, and refuses an intent in a language that the provider
     does not write.

@@ -166,7 +166,7 @@ def _seconds_to_wait() -> Iterator[float]:
 
 @in_transaction
 def fetch(*, generation_id: int | None) -> Generation:
-    """Finished work that no project waits for; its row is deleted, and its credits are spent.
+    """Finished work that no project waits for. The row is deleted, and the credits are spent.
 
     `generation_id` is what `begin` returned. Raises Unavailable if the work failed, or is not ready yet.
     """
@@ -229,7 +229,7 @@ ALREADY_WRITTEN = "The project already has a script, so the one made from the in
 
 
 def run(*, generation_id: int) -> None:
-    """Have the provider write, in a worker. Running it twice is harmless."""
+    """Have the provider write, in a worker. A second run changes nothing."""
     jobs.carry_out(
         Generation,
         generation_id,
@@ -330,7 +330,9 @@ def _clear(at: datetime) -> None:
 
 
 def met_and_unmet(generation: Generation, project: Project) -> tuple[list[str], list[str]]:
-    """What was understood of a request and what was not met, with the project's privacy if it is another."""
+    """What was understood of a request and what was not met, with the project's privacy if the request wished
+    another.
+    """
     draft = generation.draft or {}
     understood, unmet = draft.get("understood", []), draft.get("unmet", [])
     wished = draft.get("privacy")

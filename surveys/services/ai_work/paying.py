@@ -1,7 +1,7 @@
 """What a community pays before a model works for it, and how often (rules 10.3, 10.4 and 10.17).
 
-Credits of work that fails or is cancelled are given back. The number of jobs in an hour limits what such work
-can cost the operator. An analysis that fails keeps the credits for answers that were read.
+Credits of failed and cancelled work are returned. The number of jobs in an hour limits what such work can
+cost the operator. A failed analysis keeps the credits for answers that were read.
 """
 
 from __future__ import annotations

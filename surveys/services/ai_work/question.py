@@ -35,7 +35,7 @@ _MARK = "question:"  # the fingerprints of these jobs begin with it
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question for the person who asked it. `answer` is None until there is one."""
+    """A question, as shown to the person who asked. `answer` is None until there is one."""
 
     id: int
     question: str

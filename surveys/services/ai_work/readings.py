@@ -9,9 +9,9 @@
 
 `surveys.services.counting.themes` counts the rows.
 
-An answer is unread if it has no row, or one by the local provider while a better one is at work. It is
-outdated if a theme of its question is newer than its row: then it is read against these themes alone.
-Staff's corrections are neither.
+An answer without a row is unread, and so is one that the local provider has read while a better provider is
+at work. An answer is outdated if a theme of the question is newer than the row: then only newer themes are
+looked for. A correction by staff is neither unread nor outdated.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ IS_READ = (
 
 
 def question_ids(*, project_id: int) -> frozenset[int]:
-    """The open questions that are read, removed ones included. Those of the intro are not.
+    """The open questions whose answers are read, removed questions included.
 
-    An intro gets to know the respondent, as by asking for a name: its answers hold no themes. Nor do
-    addresses, telephone numbers and dates.
+    Questions of the intro are left out, because an intro gets to know the respondent: a name holds no theme.
+    Questions for an address, a telephone number or a date are left out, too.
     """
     return frozenset(Block.objects.filter(IS_READ, project_id=project_id).values_list("pk", flat=True))
 
@@ -84,7 +84,7 @@ def has_any(*, project_id: int) -> bool:
 
 
 def count_unread(*, project_id: int, covers: str) -> int:
-    """How many answers an analysis would read: those that are unread or outdated."""
+    """The number of answers that an analysis would read: unread and outdated answers."""
     joined = (
         f"JOIN surveys_conversation c ON c.id = a.conversation_id {_COVERS[covers]}"
         if covers in _COVERS
@@ -113,8 +113,8 @@ def to_read(
     older_than: int | None,
     since: int = 0,
 ) -> list[Text]:
-    """The next answers to read, cut to MAX_READ: unread ones, or those read before a version of the codebook,
-    and not before `since`.
+    """The next answers to read, cut to MAX_READ: unread answers, or answers that were read before a version
+    of the codebook, and not before `since`.
 
     Costs the same at any depth: hand-written SQL looks up one answer for each conversation. With a plain join
     PostgreSQL reads all answers from the first one: 50 ms for the 100 after the 150,000th, instead of 1 ms.
@@ -143,11 +143,20 @@ def to_read(
     return [Text(*row) for row in fetch_rows(sql, values)]
 
 
+def texts(*, block_id: int, conversation_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """The answers to a question in these conversations, cut to MAX_READ."""
+    sql = f"""
+        SELECT c.id, {_TEXT} FROM surveys_answer a JOIN surveys_conversation c ON c.id = a.conversation_id
+        WHERE a.block_id = %s AND a.ordinal = 0 AND a.conversation_id = ANY(%s)
+    """
+    return dict(fetch_rows(sql, [block_id, list(conversation_ids)]))
+
+
 def sample(*, block_id: int) -> list[str]:
     """At most MAX_SAMPLE answers to a question, evenly over the order of their conversations.
 
     Ids of conversations follow time, so answers of all times are in the sample. On anonymous projects ids are
-    random, and so is the sample. The same answers give the same sample.
+    random, so the sample is random. The same answers give the same sample.
     """
     return _evenly("surveys_answer a", "a.block_id = %(block)s AND a.ordinal = 0", block_id)
 
@@ -184,7 +193,7 @@ def count_answers(*, block_id: int, covers: str) -> int:
 
 
 def unfit_share(*, block_id: int) -> tuple[int, int]:
-    """How many answers to a question fit no theme, and how many have been read."""
+    """The number of answers to a question that fit no theme, and the number of answers that were read."""
     sql = f"""
         SELECT count(*) FILTER (WHERE {_IS_UNFIT}), count(*) FROM surveys_reading r WHERE block_id = %s
     """
@@ -193,7 +202,9 @@ def unfit_share(*, block_id: int) -> tuple[int, int]:
 
 
 def corrected_themes(*, block_id: int) -> set[int]:
-    """The themes of the answers that staff have put right; of a merged one, the theme that it became."""
+    """The themes of the answers that staff have corrected. A merged theme counts as the theme into which it
+    was merged.
+    """
     sql = """
         SELECT DISTINCT coalesce(theme.merged_into_id, theme.id)
         FROM surveys_reading r JOIN surveys_theme theme ON theme.id = ANY(r.themes)
@@ -260,9 +271,9 @@ def store(
 ) -> int:
     """Store what a provider read in answers against some themes. Returns how many rows were written.
 
-    `version` is that of the codebook when the provider began. Themes that were merged meanwhile count as what
-    they were merged into, and those that were removed do not count. What each response tells has changed, so
-    `updated_at` moves.
+    `version` is the version of the codebook when the provider began. A theme that was merged meanwhile counts
+    as the theme into which it was merged. A theme that was removed does not count. Each response tells
+    something new, so `updated_at` moves.
     """
     # In this order, as where staff put a reading right: conversations, then the codebook.
     ids = sorted(text.conversation_id for text in texts)
@@ -309,7 +320,8 @@ def correct(
     sentiment: str | None,
     at: datetime,
 ) -> bool:
-    """Put right what was read in one answer; no analysis changes it again. False if there is no such answer.
+    """Correct the reading of one answer. No analysis changes the correction. Returns False if there is no
+    such answer.
 
     `themes` are ids of the question's themes. The caller has locked the conversation.
     """
@@ -341,14 +353,14 @@ def _kept(text: Text, reading: TextReading | None) -> TextReading | None:
 
 
 def _current_ids(reading: TextReading, against: Sequence[Theme], current: Mapping[int, int]) -> list[int]:
-    """The ids of the themes of a reading as they are now, each once."""
+    """The ids of the themes of a reading after merges and removals, each id once."""
     chosen = (against[place].pk for place in reading.themes if 0 <= place < len(against))
     once = dict.fromkeys(current[pk] for pk in chosen if pk in current)
     return list(once)[:MAX_THEMES_OF_ANSWER]
 
 
 def _tell(project: Project, ids: Sequence[uuid.UUID], *, at: datetime) -> None:
-    """Note that responses tell something new; anonymous ones are told once they are settled."""
+    """Note that responses tell something new. Anonymous responses tell it once they are settled."""
     is_anonymous = project.is_anonymous
     position = (
         f"CASE WHEN is_settled THEN {feed_order.NOW} ELSE changed_in END" if is_anonymous else feed_order.NOW
@@ -368,7 +380,7 @@ QUOTES_TO_CHOOSE_FROM = 12
 
 
 def quotes(*, block_id: int, covers: str, themes: Sequence[int]) -> Mapping[int, Sequence[str]]:
-    """Some quotes of each theme, in a random order that stays, for a choice of different ones."""
+    """Some quotes of each theme, in a random order that stays, from which different quotes are chosen."""
     joined = (
         f"JOIN surveys_conversation c ON c.id = r.conversation_id {_COVERS[covers]}"
         if covers in _COVERS

@@ -1,8 +1,9 @@
-"""Results as figures that an answer can refer to (rule 10.53): each with a reference, a text and its value.
+"""Results as figures to which an answer can refer (rule 10.53). Each figure has a reference, a text and a
+value.
 
     readable(actor=…, project=…, at=…)    those that the actor may read: live results, and counted themes
 
-Nothing here is anybody's own words, except titles of themes and texts of questions, which are data.
+The figures contain nobody's own words. Titles of themes and texts of questions are data.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def readable(*, actor: Actor, project: Project, at: datetime) -> list[Referenced
 def _texts(project: Project, seen: Figures | SharedResults, at: datetime) -> Mapping[int, Json | None]:
     """What was read in the answers to open questions, by block.
 
-    Readers of shared results of an anonymous project get what the latest analysis shows them.
+    Readers of shared results of an anonymous project get the counts of the latest analysis.
     """
     if isinstance(seen, Figures):
         return {block["block_id"]: block["open_text"] for block in seen.blocks}

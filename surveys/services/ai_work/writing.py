@@ -106,7 +106,9 @@ def _violations_of_revision(draft: ProposedScript, *, project_id: int) -> Sequen
 
 
 def _draft_as_json(job: Generation, draft: ProposedScript) -> dict[str, object]:
-    """The draft, with the privacy that its request wishes, by its words or as the model understood them."""
+    """The draft, with the privacy that the request wishes: by the words of the request, or as the model
+    understood the words.
+    """
     return {
         "privacy": privacy.stricter(privacy.wished(words_of(job)), draft.wishes.get("privacy_mode")),
         "blocks": keys.unnumbered(draft.blocks),
@@ -118,7 +120,7 @@ def _draft_as_json(job: Generation, draft: ProposedScript) -> dict[str, object]:
 
 
 def _answer(job: Generation) -> dict[str, object]:
-    """The claims of the provider that their figures bear out (rule 10.53). Raises ProviderError."""
+    """The claims of the provider that agree with their figures (rule 10.53). Raises ProviderError."""
     provider, question = ai.get_provider(), _request_of(job)
     figures = {figure.reference: figure for figure in question.figures}
     founded: list[Claim] = []
@@ -135,7 +137,7 @@ def _answer(job: Generation) -> dict[str, object]:
 
 
 def _is_founded(claim: Claim, figures: Mapping[str, ReferencedFigure]) -> bool:
-    """Whether all figures of a claim are known, and hold its numbers."""
+    """Whether all figures of a claim are known and contain the numbers of the claim."""
     if not claim.references or not figures.keys() >= set(claim.references):
         return False
     named = [figures[reference] for reference in claim.references]

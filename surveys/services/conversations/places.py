@@ -1,38 +1,57 @@
-"""The places of a project: `max_completes` and `quotas` (rules 6.172 to 6.176, 6.186 and 6.187).
+"""The places of a project: `max_completes` and `quotas` (rules 6.172 to 6.176, 6.186, 6.187, 6.270 to 6.274).
 
     require_free(project, …)    at the beginning
-    take(project, …)            at the end, and when a completed vote changes
+    take(project, …)            at the end
+    move(project, …)            when a completed vote changes
     free(project, …)            when a completed response is deleted
+    add(project, …)             after an import, which has the `lock` since it began
     first_full, figures         for pages and staff
+    count(project_id=…)         for a worker, and take_up(at=…) for the sweep that wakes it
 
 The limits are kept by an advisory lock of the project, which only projects with such a setting take. It comes
 after the locks of the project's row and of the member, and before the counts of the respondent and of the
 project. A beginning takes it only if the responses of a quota have to be counted.
+
+The database counts the responses of all quotas in one pass. If that is too much for a request, a worker does
+it in steps, in the order of ids. Each step takes the lock, so a count is always exact for the responses up to
+`counted_to`: changes of those are added to it, and the others are counted later.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
-import orjson
+from django.db.models import Q
+from django.utils import timezone
 
 from communities.ground.errors import Conflict, violation
-from communities.ground.statements import prepared
+from communities.ground.queue import wake
+from communities.ground.statements import Part, prepared
 from communities.ground.transactions import in_transaction
 from communities.services.tenants import settings as community_settings
 from surveys.engine import where
 from surveys.engine.script import Script
 from surveys.engine.walk.runner import State
-from surveys.models import Project
-from surveys.services.ground import script_settings
+from surveys.models import Project, QuotaCount
+from surveys.services.ground import script_settings, selecting
 from surveys.services.scripts import editing as scripts
 
-BATCH = 2_000  # conversations that are read at once, to count those of a quota
+COUNT = "surveys.count_places"
+# The work of a count: for each response, that of reading it, and the characters of all expressions. A request
+# does at most MOST_AT_ONCE, which takes 0.3 to 0.5 s of CPU: 20,000 responses and short expressions.
+TO_READ = 800
+MOST_AT_ONCE = 20_000_000
+STEP = MOST_AT_ONCE // 4  # of a worker, under the lock
+LEASE = timedelta(minutes=1)  # longer than a step
+SECONDS_OF_A_TURN = 10.0  # then the worker does other work before it continues
 WORDS = "We have all the answers that we need. Thank you for your interest!"
 _LOCK = "colloquy places:"
+_FIRST = uuid.UUID(int=0)
 
 
 class Full(Conflict):
@@ -49,15 +68,25 @@ class Full(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """How many completed responses there are of those that a limit allows; `where` is empty for all."""
+    """How many completed responses there are of those that a limit allows; `where` is empty for all.
+
+    While a worker counts, `filled` is the number of those that it has counted.
+    """
 
     where: str
     limit: int
     filled: int
+    is_counting: bool = False
 
     @property
     def is_full(self) -> bool:
         return self.filled >= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    filled: int
+    to: uuid.UUID | None  # the last response that is counted, while a worker counts
 
 
 def require_free(project: Project, fields: Mapping[str, str]) -> None:
@@ -80,56 +109,94 @@ def first_full(project: Project, fields: Mapping[str, str]) -> Full | None:
     ]
     if not known:
         return None
-    quotas, state = _Quotas(project), State(fields=fields)
-    due = [(place, quota) for place, quota in known if quotas.holds(quota["where"], state)]
-    filled = quotas.filled([quota["where"] for _, quota in due])
+    quotas = _Quotas(project)
+    holds = quotas.judge(State(fields=fields))
+    due = [(place, quota) for place, quota in known if holds(quota["where"])]
+    counts = quotas.counts([quota["where"] for _, quota in due])
     return next(
-        (_full(place, each) for place, each in due if filled[quotas.key(each["where"])] >= each["limit"]),
+        (
+            _full(place, each)
+            for place, each in due
+            if counts[quotas.key(each["where"])].filled >= each["limit"]
+        ),
         None,
     )
 
 
-def take(project: Project, *, before: State | None, after: State) -> None:
-    """Take the places of a response that is completed now, or of a changed vote that was one `before`.
+def take(project: Project, response_id: uuid.UUID, state: State) -> None:
+    """Take the places of a response that is completed now, with this state.
 
     Raises Full. The lock is held until the transaction ends, so two responses never take the same place.
     """
     if project.max_completes is None and not project.quotas:
         return
-    _lock(project.pk)
-    most = project.max_completes if before is None else None
-    if most is not None and _completed(project.pk) >= most:
+    lock(project)
+    if project.max_completes is not None and _completed(project.pk) >= project.max_completes:
         raise Full("settings.max_completes", WORDS)
+    _fill(project, response_id, state, before={})
+
+
+def move(project: Project, response_id: uuid.UUID, state: State) -> None:
+    """Take the places of a changed vote, and free those of the stored one. Raises Full."""
+    if project.quotas:
+        lock(project)
+        _fill(project, response_id, state, before=_Quotas(project).satisfied(among=_one(response_id)))
+
+
+def _fill(project: Project, response_id: uuid.UUID, state: State, *, before: Mapping[str, int]) -> None:
     if not project.quotas:
         return
     quotas, changes = _Quotas(project), dict[str, int]()
-    filled = quotas.filled([each["where"] for each in project.quotas])
+    counts, holds = quotas.counts(quotas.texts), quotas.judge(state)
     for place, quota in enumerate(project.quotas):
-        text, key = quota["where"], quotas.key(quota["where"])
-        change = quotas.holds(text, after) - (before is not None and quotas.holds(text, before))
-        if change > 0 and filled[key] >= quota["limit"]:
+        key = quotas.key(quota["where"])
+        change = holds(quota["where"]) - before.get(key, 0)
+        if change > 0 and counts[key].filled >= quota["limit"]:
             raise _full(place, quota)
         changes[key] = change
-    _add(project.pk, changes)
+    if not counts.keys() <= quotas.keys:
+        script_settings.forget_counts(project.pk, but=[*quotas.keys])
+    _add(project.pk, response_id, changes)
 
 
-def free(project: Project, state: Mapping[str, object]) -> None:
-    """Free the places of a completed response that is about to be deleted. `state` is its stored one."""
+def free(project: Project, response_id: uuid.UUID) -> None:
+    """Free the places of a completed response that is about to be deleted."""
     if not project.quotas:  # `max_completes` is compared with the project's counts
         return
-    _lock(project.pk)
-    quotas, read = _Quotas(project), State.from_json(state)
-    _keep(project.pk, quotas.keys)
-    _add(
-        project.pk, {quotas.key(each["where"]): -quotas.holds(each["where"], read) for each in project.quotas}
-    )
+    lock(project)
+    quotas = _Quotas(project)
+    script_settings.forget_counts(project.pk, but=[*quotas.keys])
+    if _stored(project.pk):
+        satisfied = quotas.satisfied(among=_one(response_id))
+        _add(project.pk, response_id, {key: -number for key, number in satisfied.items()})
 
 
-def forget(project: Project) -> None:
-    """Have the responses of each quota counted anew, because many of them change in this transaction."""
-    if project.quotas:
+def lock(project: Project) -> None:
+    """Take the lock of a project with quotas or `max_completes`."""
+    if project.quotas or project.max_completes is not None:
         _lock(project.pk)
-        script_settings.forget_counts(project)
+
+
+def add(project: Project, response_ids: Sequence[uuid.UUID]) -> None:
+    """Take the places of completed responses that were imported in this transaction, under the `lock`."""
+    if not project.quotas or not response_ids:
+        return
+    quotas = _Quotas(project)
+    script_settings.forget_counts(project.pk, but=[*quotas.keys])
+    stored = _stored(project.pk)
+    for to in {each.to for each in stored.values()}:
+        counted = [each for each in response_ids if to is None or each <= to]
+        among = "c.id = ANY(%s)", [counted]
+        satisfied = quotas.satisfied(among=among) if counted else {}
+        keys = {key for key, each in stored.items() if each.to == to}
+        _store(
+            project.pk,
+            {
+                key: _Count(stored[key].filled + number, to)
+                for key, number in satisfied.items()
+                if key in keys
+            },
+        )
 
 
 def figures(project: Project) -> Sequence[Figure]:
@@ -139,11 +206,84 @@ def figures(project: Project) -> Sequence[Figure]:
         found.append(Figure("", project.max_completes, _completed(project.pk)))
     if project.quotas:
         quotas = _Quotas(project)
-        filled = quotas.filled([each["where"] for each in project.quotas])
-        found += [
-            Figure(each["where"], each["limit"], filled[quotas.key(each["where"])]) for each in project.quotas
-        ]
+        counts = quotas.counts(quotas.texts)
+        for each in project.quotas:
+            count = counts[quotas.key(each["where"])]
+            found.append(Figure(each["where"], each["limit"], count.filled, count.to is not None))
     return found
+
+
+# --- Counting by a worker -------------------------------------------------------------------------
+
+
+def count(*, project_id: int) -> None:
+    """Count the responses of quotas for ten seconds. Wakes another worker if some are left.
+
+    A second worker changes nothing, and one that dies is replaced once its lease is over.
+    """
+    if not _waiting(timezone.now()).filter(project_id=project_id).update(leased_until=timezone.now() + LEASE):
+        return
+    end = time.monotonic() + SECONDS_OF_A_TURN
+    while _count_step(project_id):
+        if time.monotonic() > end:
+            QuotaCount.objects.filter(project_id=project_id).update(leased_until=None)
+            wake(COUNT, project_id=project_id)
+            return
+
+
+def take_up(*, at: datetime) -> None:
+    """Wake workers for counts that nobody began, or whose worker died."""
+    for project_id in _waiting(at).values_list("project_id", flat=True).distinct()[:100]:
+        wake(COUNT, project_id=project_id)
+
+
+def _waiting(at: datetime) -> Any:
+    is_free = Q(leased_until__isnull=True) | Q(leased_until__lte=at)
+    return QuotaCount.objects.filter(is_free, counted_to__isnull=False)
+
+
+@in_transaction
+def _count_step(project_id: int) -> bool:
+    """Count the next responses of the quotas that are furthest behind. False if none are left."""
+    _hold(project_id)
+    _lock(project_id)
+    project = Project.objects.filter(pk=project_id).first()
+    if project is None:
+        return False
+    quotas = _Quotas(project)
+    script_settings.forget_counts(project_id, but=[*quotas.keys])
+    stored = _stored(project_id)
+    behind = min((each.to for each in stored.values() if each.to is not None), default=None)
+    if behind is None:
+        return False
+    texts = [text for text in dict.fromkeys(quotas.texts) if _is_at(stored.get(quotas.key(text)), behind)]
+    last = _last_of_step(project_id, behind, max(1, STEP // _work(texts)))
+    among = "c.project_id = %s AND c.id > %s AND c.completed_at IS NOT NULL", [project_id, behind]
+    if last is not None:
+        among = f"{among[0]} AND c.id <= %s", [*among[1], last]
+    found = quotas.satisfied(texts, among=among)
+    _store(project_id, {key: _Count(stored[key].filled + number, last) for key, number in found.items()})
+    rows = QuotaCount.objects.filter(project_id=project_id, counted_to__isnull=False)
+    return bool(rows.update(leased_until=timezone.now() + LEASE))
+
+
+def _is_at(count: _Count | None, to: uuid.UUID) -> bool:
+    return count is not None and count.to == to
+
+
+def _last_of_step(project_id: int, after: uuid.UUID, size: int) -> uuid.UUID | None:
+    """The id that ends a step of this many responses; None if no more are left after it."""
+    with prepared() as cursor:
+        cursor.execute(
+            "SELECT id FROM surveys_conversation WHERE project_id = %s AND id > %s ORDER BY id"
+            " OFFSET %s LIMIT 1",
+            [project_id, after, size - 1],
+        )
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+# --- Counting -------------------------------------------------------------------------------------
 
 
 class _Quotas:
@@ -153,43 +293,60 @@ class _Quotas:
         self.project = project
         self.script: Script = scripts.load(project_id=project.pk, revision=project.revision)
         self.language = community_settings.language(community_id=project.community_id)
+        self.texts = [each["where"] for each in project.quotas]
+        self.keys = {self.key(text) for text in self.texts}
 
-    def holds(self, text: str, state: State) -> bool:
-        return where.holds(text, script=self.script, state=state, language=self.language)
+    def judge(self, state: State) -> Callable[[str], bool]:
+        """Whether a response satisfies an expression."""
+        return where.judge(script=self.script, state=state, language=self.language)
 
     def key(self, text: str) -> str:
-        """The key of an expression's count: a hash of it, and of the language if it names that."""
-        known = f"{text}\n{self.language}" if where.names_language(text) else text
-        return hashlib.sha256(known.encode()).hexdigest()[:32]
+        return script_settings.count_key(text, self.language)
 
-    @property
-    def keys(self) -> list[str]:
-        return [self.key(each["where"]) for each in self.project.quotas]
+    def satisfied(self, texts: Sequence[str] | None = None, *, among: Part) -> dict[str, int]:
+        """How many responses satisfy each expression, by its key. `among` is a condition on `c`."""
+        by_key = {self.key(text): text for text in (self.texts if texts is None else texts)}
+        found = selecting.count(
+            list(by_key.values()), script=self.script, language=self.language, among=among
+        )
+        return dict(zip(by_key, found, strict=True))
 
-    def filled(self, texts: Sequence[str]) -> Mapping[str, int]:
+    def counts(self, texts: Sequence[str]) -> Mapping[str, _Count]:
         """How many completed responses satisfy each expression, by its key.
 
-        Those that are not known are counted and kept, under the lock.
+        Those that are not known are counted and kept, under the lock, or by a worker.
         """
-        by_key = {self.key(text): text for text in texts}
-        known = _stored(self.project.pk) if by_key else {}
-        return known if by_key.keys() <= known.keys() else self._counted(by_key)
+        keys = {self.key(text) for text in texts}
+        known = _stored(self.project.pk) if keys else {}
+        return known if keys <= known.keys() else self._counted(texts)
 
     @in_transaction
-    def _counted(self, by_key: Mapping[str, str]) -> Mapping[str, int]:
+    def _counted(self, texts: Sequence[str]) -> Mapping[str, _Count]:
         project_id = self.project.pk
         _hold(project_id)
         _lock(project_id)
         known = _stored(project_id)  # another request may have counted them while this one waited
-        missing = {key: text for key, text in by_key.items() if key not in known}
-        counts = dict.fromkeys(missing, 0)
-        for state in _completed_states(project_id) if missing else ():
-            for key, text in missing.items():
-                counts[key] += self.holds(text, state)
-        if counts:
-            _keep(project_id, self.keys)
-            _store(project_id, counts)
-        return known | counts
+        missing = [text for text in texts if self.key(text) not in known]
+        if not missing:
+            return known
+        if _completed(project_id) * _work(missing) <= MOST_AT_ONCE:
+            among = "c.project_id = %s AND c.completed_at IS NOT NULL", [project_id]
+            counts = {key: _Count(n, None) for key, n in self.satisfied(missing, among=among).items()}
+        else:
+            counts = {self.key(text): _Count(0, _FIRST) for text in missing}
+            wake(COUNT, project_id=project_id)
+        script_settings.forget_counts(project_id, but=[*self.keys])
+        _store(project_id, counts)
+        return {key: each for key, each in known.items() if key in self.keys} | counts
+
+
+def _work(texts: Sequence[str]) -> int:
+    """The work of a count for each response."""
+    return TO_READ + sum(map(len, texts))
+
+
+def _one(response_id: uuid.UUID) -> Part:
+    return "c.id = %s", [response_id]
 
 
 def _full(place: int, quota: Mapping[str, Any]) -> Full:
@@ -214,55 +371,34 @@ def _completed(project_id: int) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _stored(project_id: int) -> dict[str, int]:
+def _stored(project_id: int) -> dict[str, _Count]:
     with prepared() as cursor:
-        cursor.execute("SELECT key, filled FROM surveys_quotacount WHERE project_id = %s", [project_id])
-        return dict(cursor.fetchall())
+        sql = "SELECT key, filled, counted_to FROM surveys_quotacount WHERE project_id = %s"
+        cursor.execute(sql, [project_id])
+        return {key: _Count(filled, to) for key, filled, to in cursor.fetchall()}
 
 
-def _keep(project_id: int, keys: Sequence[str]) -> None:
-    """Forget all other counts: those of another language no longer change with the responses."""
+def _store(project_id: int, counts: Mapping[str, _Count]) -> None:
+    rows = [(key, each.filled, each.to) for key, each in counts.items()]
     with prepared() as cursor:
         cursor.execute(
-            "DELETE FROM surveys_quotacount WHERE project_id = %s AND key <> ALL(%s::text[])",
-            [project_id, list(keys)],
+            "INSERT INTO surveys_quotacount (project_id, key, filled, counted_to)"
+            " SELECT %s, each.* FROM unnest(%s::text[], %s::int[], %s::uuid[]) AS each"
+            " ON CONFLICT (project_id, key)"
+            " DO UPDATE SET filled = excluded.filled, counted_to = excluded.counted_to",
+            [project_id, *map(list, zip(*rows, strict=True))] if rows else [project_id, [], [], []],
         )
 
 
-def _store(project_id: int, counts: Mapping[str, int]) -> None:
-    with prepared() as cursor:
-        cursor.execute(
-            "INSERT INTO surveys_quotacount (project_id, key, filled)"
-            " SELECT %s, each.key, each.filled FROM unnest(%s::text[], %s::int[]) AS each(key, filled)"
-            " ON CONFLICT (project_id, key) DO UPDATE SET filled = excluded.filled",
-            [project_id, list(counts), list(counts.values())],
-        )
-
-
-def _add(project_id: int, changes: Mapping[str, int]) -> None:
-    """Change the counts that are stored; the others are counted when they are asked for."""
+def _add(project_id: int, response_id: uuid.UUID, changes: Mapping[str, int]) -> None:
+    """Change the counts that are stored and contain this response; the others count it later."""
     changes = {key: change for key, change in changes.items() if change}
     if changes:
         with prepared() as cursor:
             cursor.execute(
                 "UPDATE surveys_quotacount AS quota SET filled = greatest(quota.filled + each.change, 0)"
                 " FROM unnest(%s::text[], %s::int[]) AS each(key, change)"
-                " WHERE quota.project_id = %s AND quota.key = each.key",
-                [list(changes), list(changes.values()), project_id],
+                " WHERE quota.project_id = %s AND quota.key = each.key"
+                " AND (quota.counted_to IS NULL OR quota.counted_to >= %s)",
+                [list(changes), list(changes.values()), project_id, response_id],
             )
-
-
-def _completed_states(project_id: int) -> Iterator[State]:
-    last = None
-    while True:
-        with prepared() as cursor:
-            cursor.execute(
-                "SELECT id, state::text FROM surveys_conversation WHERE project_id = %s"
-                " AND completed_at IS NOT NULL AND (%s::uuid IS NULL OR id > %s::uuid) ORDER BY id LIMIT %s",
-                [project_id, last, last, BATCH],
-            )
-            rows = cursor.fetchall()
-        yield from (State.from_json(orjson.loads(state)) for _, state in rows)
-        if len(rows) < BATCH:
-            return
-        last = rows[-1][0]

@@ -130,7 +130,7 @@ def save(
         if not is_prefilled and _is_hasty(loaded, state, at):
             conversation.is_suspected = True
     elif loaded.is_completed and reply != replaced:
-        places.take(loaded.project, before=loaded.state, after=state)
+        places.move(loaded.project, conversation.pk, state)
     if recipient is not None:
         recipient.finish()
     moved = replace(loaded, state=state, remembered=None if completes else loaded.remembered)
@@ -205,7 +205,7 @@ def _complete(
     their own, nor have respondents whom an anonymous conversation no longer stores (rules 7.2 and 7.3).
     """
     conversation, project, remembered = loaded.conversation, loaded.project, loaded.remembered
-    places.take(project, before=None, after=state)
+    places.take(project, conversation.pk, state)
     conversation.completed_at = anonymity.rounded(project=project, at=at)
     conversation.session_number = None if project.is_anonymous else 1
     respondent = remembered.respondent if remembered else conversation.respondent

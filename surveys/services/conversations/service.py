@@ -47,6 +47,7 @@ from surveys.services.scripts import editing as scripts
 
 _GRADED = "This answer was graded, so it stays. Send it again, or `continue`, to go on."
 _NOT_CURRENT = "This is not the current block of the conversation."
+_STANDS_AT_TEXT = f"{_NOT_CURRENT} It stands at `{{name}}`, which takes no answer: send `continue` first."
 _NOT_WRITTEN = "The current step takes no answer: send `continue`."
 _BEGINS_ELSEWHERE = "This respondent is beginning in another window. Please retry."
 
@@ -355,7 +356,7 @@ def expire(*, conversation: Conversation, at: datetime) -> None:
 def _remove(conversation: Conversation, voter: Recipient | None, at: datetime) -> None:
     replies = State.from_json(conversation.state).counted
     if conversation.completed_at is not None:
-        places.free(conversation.project, conversation.state)
+        places.free(conversation.project, conversation.pk)
     repository.delete(conversation=conversation, at=at)
     if voter is not None:
         effects.unwind(voter)
@@ -634,6 +635,8 @@ def _repeated(loaded: LoadedConversation, raw: Mapping[str, object], at: datetim
             return view.of_conversation(loaded, at, feedback=runner.feedback(loaded.script, block, reply))
     if loaded.block is None:
         raise Conflict("This conversation is over.")
+    if not loaded.block.asks:
+        raise Conflict(_STANDS_AT_TEXT.format(name=loaded.block.name))
     raise Conflict(_NOT_CURRENT)
 
 

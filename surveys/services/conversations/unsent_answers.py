@@ -173,7 +173,10 @@ def submit_text(
     """Answer with a text typed in a language. Refuses as `answer` does; then `keep_text` stores the text."""
     loaded = LoadedConversation.locked(conversation_id=conversation_id)
     if loaded.block is not None and loaded.block.type == "open_numeric":
-        text = written_numbers.plain(text, language=language)
+        try:
+            text = written_numbers.read(text, language=language)
+        except written_numbers.UnclearNumber as unclear:
+            raise InvalidRequest(str(unclear)) from None
     moved = service.answer(
         conversation_id=conversation_id, raw={"block_id": block_id, "value": text}, at=at, step=step
     )

@@ -6,9 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Self
-from urllib.parse import quote
 
 from django.utils.encoding import iri_to_uri
 
@@ -16,6 +15,7 @@ from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
 from communities.services.tenants import settings as community_settings
 from surveys.engine import where
+from surveys.engine.language import piping
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, follow_ups, prefill, presentation, runner
 from surveys.engine.walk.answers import Reply
@@ -262,7 +262,7 @@ class WalkView(ABC):
     def _filled_address(self, address: str) -> str:
         """An address with the values of its tokens, percent-encoded."""
         values = {"response_id": self.response_id, **tokens.values(self.context, None, [address])}
-        filled = runner.fill(self.script, self.state, address, values, escape=partial(quote, safe=""))
+        filled = runner.fill(self.script, self.state, address, values, escape=piping.in_address)
         return iri_to_uri(filled).replace("[", "%5B").replace("]", "%5D")
 
     @property

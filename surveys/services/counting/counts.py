@@ -383,6 +383,19 @@ def _where(project_id: int, selection: Selection, script: Script) -> tuple[str, 
     return (" AND ".join(["c.project_id = %s", *parts]), [project_id, *values]) if parts else ("", [])
 
 
+def count_sets(
+    project_id: int, selection: Selection, script: Script, sets: Mapping[int, Sequence[int]]
+) -> Mapping[int, int]:
+    """How many selected responses chose exactly these options of each block, by block. One statement."""
+    where, values = _where(project_id, selection, script)
+    chosen = "c.state->'answers'->%s::text->'option_ids'"
+    parts = [f"count(*) FILTER (WHERE {chosen} @> %s::jsonb AND {chosen} <@ %s::jsonb)" for _ in sets]
+    more = [text for block_id, ids in sets.items() for text in (str(block_id), str([*ids])) * 2]
+    sql = f"SELECT {', '.join(parts)} FROM surveys_conversation c WHERE {where or 'c.project_id = %s'}"
+    (counts,) = fetch_rows(sql, [*more, *(values or [project_id])])
+    return dict(zip(sets, counts, strict=True))
+
+
 def _totals(project_id: int) -> Part:
     """Stored sums: the numbers of listed conversations, of completed conversations, and of changes of
     answers.

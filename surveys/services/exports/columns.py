@@ -58,15 +58,17 @@ _ANSWERED_BLOCKS = """
             AND EXISTS (SELECT FROM surveys_answer a WHERE a.block_id = b.id AND a.option_id IS NULL)
     )
 """
-# The names of fields; an empty name stands for a text that somebody agreed to. One scan finds both.
+# The names of fields; an empty name stands for a text that somebody agreed to, and a space for a suspected
+# response. One statement finds all.
 _FIELDS = """
     SELECT DISTINCT each.name FROM surveys_conversation, LATERAL (
         SELECT jsonb_object_keys(state -> 'fields') AS name UNION ALL SELECT '' WHERE state ? 'consent'
     ) AS each
-    WHERE project_id = %s AND is_listed AND state ?| ARRAY['fields', 'consent'] ORDER BY name LIMIT %s
-"""
-_HAS_SUSPECTED = """
-    SELECT FROM surveys_conversation WHERE project_id = %s AND is_suspected AND is_listed LIMIT 1
+    WHERE project_id = %s AND is_listed AND state ?| ARRAY['fields', 'consent']
+    UNION SELECT ' ' WHERE EXISTS (
+        SELECT FROM surveys_conversation WHERE project_id = %s AND is_suspected AND is_listed
+    )
+    ORDER BY name LIMIT %s
 """
 # Calculated blocks whose formula returned a text for at least one response.
 _TEXT_RESULTS = """
@@ -302,7 +304,6 @@ def response_table(
     columns = list(_columns(project, cached.stored, own_values=own_values))
     derived: list[DerivedColumn | SuspectedColumn | ReadingColumn | FurtherColumn | OtherColumn] = [
         *_derived_columns(project, cached.script, solutions, style),
-        *(SuspectedColumn() for _ in statements.fetch_rows(_HAS_SUSPECTED, [project.pk])),
         *_reading_columns(project, cached.catalogue, style),
         *_further_columns(project, cached.catalogue, style),
         *_other_columns(project, cached.stored, cached.catalogue, style),
@@ -362,7 +363,7 @@ def _marked(
 
 def _derived_columns(
     project: Project, script: Script, solutions: bool, style: CellStyle
-) -> Iterator[DerivedColumn]:
+) -> Iterator[DerivedColumn | SuspectedColumn]:
     if solutions and script.scoring_enabled:
         for key in script.bucket_keys:
             yield DerivedColumn(f"score.{key}", SCORES, key, Kind.NUMBER)
@@ -373,8 +374,8 @@ def _derived_columns(
     for block_id, name in calculated.items():
         kind = Kind.TEXT if block_id in texts else Kind.NUMBER
         yield DerivedColumn(f"variable.{style.text(name)}", RESULTS, block_id, kind)
-    found = [name for (name,) in statements.fetch_rows(_FIELDS, [project.pk, MAX_FIELDS + 2])]
-    fields = [name for name in found if name]
+    found = [name for (name,) in statements.fetch_rows(_FIELDS, [project.pk, project.pk, MAX_FIELDS + 3])]
+    fields = [name for name in found if name.strip()]
     if len(fields) > MAX_FIELDS:
         refuse(
             "format",
@@ -387,6 +388,8 @@ def _derived_columns(
     if "" in found:
         yield DerivedColumn("consent", CONSENT, "text", Kind.TEXT)
         yield DerivedColumn("consent.at", CONSENT, "at", Kind.TEXT)
+    if " " in found:
+        yield SuspectedColumn()
 
 
 def _reading_columns(project: Project, catalogue: Catalogue, style: CellStyle) -> Iterator[ReadingColumn]:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from communities.ground.statements import prepared
 from communities.ground.web_addresses import is_link
+from communities.services.tenants import settings as community_settings
 from surveys.engine import where
 from surveys.engine.language import piping
+from surveys.engine.language.lexer import ParseError
 from surveys.engine.rules import carrying
+from surveys.engine.rules.compared_values import Comparisons
 from surveys.engine.rules.script import LINK_OF_ANONYMOUS, has_token_in_link
 from surveys.engine.script import Block, Script, Violation
-from surveys.models import Project, QuotaCount
+from surveys.models import Project
+from surveys.services.ground import selecting
 
 RESPONSE_ID = "response_id"  # the token in addresses
 
@@ -35,6 +41,18 @@ def faults(project: Project, script: Script) -> Iterator[Violation]:
         if "url" in item and project.is_anonymous and has_token_in_link(item.get("message"), script):
             message = LINK_OF_ANONYMOUS.format(key=f"{path}.message")
             yield Violation(f"{path}.message", "not_allowed", message)
+
+
+def doubts(project: Project, script: Script) -> Iterator[Violation]:
+    """Yield what looks like a mistake in valid expressions (rule 6.250). Each has the path of its setting."""
+    comparisons: Comparisons | None = None
+    for path, item in _items(project):
+        if "where" in item:
+            comparisons = comparisons or Comparisons(script)
+            try:
+                yield from where.doubts(item["where"], comparisons=comparisons, path=f"{path}.where")
+            except ParseError:  # only in a form that is being corrected
+                continue
 
 
 def missed(project: Project, before: Script, script: Script) -> Iterator[Violation]:
@@ -62,9 +80,38 @@ def carry(project: Project, before: Script, after: Sequence[Block]) -> list[str]
     return [name for name, value in was.items() if getattr(project, name) != value]
 
 
-def forget_counts(project: Project) -> None:
-    """Have the responses of each quota counted anew, where they are next asked for."""
-    QuotaCount.objects.filter(project=project).delete()
+def count_key(text: str, language: str) -> str:
+    """The key of a quota's count: a hash of its `where`, and of the language if it names that."""
+    known = f"{text}\n{language}" if where.names_language(text) else text
+    return hashlib.sha256(known.encode()).hexdigest()[:32]
+
+
+def keep_counts(project: Project, was: Sequence[Mapping[str, Any]], before: Script, after: Script) -> None:
+    """Forget the counts of quotas that mean something else now, or that are new.
+
+    `was` are the earlier quotas. Those that are forgotten are counted anew where they are next asked for.
+    """
+    if not project.quotas and not was:
+        return
+    texts = {each["where"] for each in was} & {each["where"] for each in project.quotas}
+    kept = [each for each in texts if _means_the_same(each, before, after)]
+    language = community_settings.language(community_id=project.community_id)
+    forget_counts(project.pk, but=[count_key(each, language) for each in kept])
+
+
+def _means_the_same(text: str, before: Script, after: Script) -> bool:
+    return before == after or (
+        selecting.meaning(text, script=before) == selecting.meaning(text, script=after)
+    )
+
+
+def forget_counts(project_id: int, *, but: Sequence[str]) -> None:
+    """Forget the counts of quotas but for those with these keys."""
+    with prepared() as cursor:
+        cursor.execute(
+            "DELETE FROM surveys_quotacount WHERE project_id = %s AND key <> ALL(%s::text[])",
+            [project_id, list(but)],
+        )
 
 
 def _items(project: Project) -> Iterator[tuple[str, dict[str, Any]]]:

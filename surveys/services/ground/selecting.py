@@ -2,6 +2,7 @@
 
     refuse_faults(where, …)             refuses an expression that no reader may use here
     parts(fields=…, where=…, …)         the conditions on a conversation's row, each with its values
+    count(texts, …)                     how many responses satisfy each of several expressions
 
 An expression is compiled to one condition on the stored state of a conversation, so the database selects
 responses without a walk of the script. It means the same as `surveys.engine.where.holds`, except that scores
@@ -10,8 +11,11 @@ and results are those that are stored with the response (rule 5.12).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from django.db import connection
+from psycopg.types.json import Jsonb
 
 from communities.ground.errors import refuse_all
 from communities.ground.sent_text import sent_text
@@ -27,8 +31,6 @@ from surveys.engine.walk import answers
 from surveys.services.ground import metadata
 
 PARAMETER = "where"
-MAX_NAMES = 50  # in one expression: each is looked up in each response
-_ANSWER = "answer"
 _TRUE: Part = ("TRUE", [])
 _FALSE: Part = ("FALSE", [])
 # As `values.number` and `values.is_date` read texts. `\\d` of PostgreSQL also matches other digits.
@@ -59,19 +61,10 @@ def _faults(text: str, script: Script, solutions: bool) -> Iterator[Violation]:
     yield from faults
     if faults:
         return
-    mentions = expressions.parse(text).mentions
-    if len(mentions) > MAX_NAMES:
-        message = f"`{PARAMETER}` may have at most {MAX_NAMES} names; this one has {len(mentions)}."
-        yield Violation(PARAMETER, "too_many", message, mentions[MAX_NAMES].column)
-    for mention in mentions:
-        meaning = references.resolve(mention.name, script)
-        if meaning == _ANSWER:
-            message = f"`{PARAMETER}` cannot use `answer`, the answer before a block. Please name a question."
-        elif not solutions and _is_computed(meaning, script):
+    for mention in () if solutions else expressions.parse(text).mentions:
+        if _is_computed(references.resolve(mention.name, script), script):
             message = "Scores and calculated results are for the project's creator and admins."
-        else:
-            continue
-        yield Violation(PARAMETER, "not_allowed", message, mention.column)
+            yield Violation(PARAMETER, "not_allowed", message, mention.column)
 
 
 def _is_computed(meaning: int | str | None, script: Script) -> bool:
@@ -97,6 +90,31 @@ def parts(
         yield metadata.condition(name, value, state=state)
     if where is not None:
         yield _Compiler(script(), language, state).condition(expressions.parse(where).tree)
+
+
+def meaning(text: str, *, script: Script) -> Part:
+    """What an expression means for stored responses: the same for two scripts if it selects the same ones."""
+    return _Compiler(script, whole_responses.LANGUAGE, "state").condition(expressions.parse(text).tree)
+
+
+def count(texts: Sequence[str], *, script: Script, language: str, among: Part) -> list[int]:
+    """How many responses satisfy each expression. `among` is a condition on the conversation `c`.
+
+    The database reads each response once, and each answer in it once, however often the expressions name it.
+    """
+    replies = set[int]()
+    compiler = _Compiler(script, language, "c.state", replies)
+    conditions = [compiler.condition(expressions.parse(text).tree) for text in texts]
+    counts, values = _joined(", ".join(["count(*) FILTER (WHERE {})"] * len(conditions)), *conditions)
+    # OFFSET 0 keeps the parts apart, so that no expression is evaluated again for each of its mentions.
+    columns = ", ".join(f"a.answers->'{each:d}' AS reply_{each:d}" for each in sorted(replies))
+    sql = f"""SELECT {counts} FROM
+        (SELECT c.state #> '{{}}' AS state FROM surveys_conversation c WHERE {among[0]} OFFSET 0) c,
+        LATERAL (SELECT c.state->'answers' AS answers OFFSET 0) a,
+        LATERAL (SELECT {columns or "1"} OFFSET 0) r"""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*values, *among[1]])
+        return list(cursor.fetchone())
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +144,7 @@ class _Compiler:
     script: Script
     language: str
     state: str
+    replies: set[int] | None = None  # the blocks whose replies are columns of their own; None if none are
     _scores: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
 
     def condition(self, node: ExpressionNode) -> Part:
@@ -216,9 +235,8 @@ class _Compiler:
             return self._result(block)
         reply = self._reply(block)
         if block.type == "single_punch":
-            ids, texts = [str(each.id) for each in block.options], [each.value for each in block.options]
-            sql = f"(%s::text[])[array_position(%s::text[], {reply}->'option_ids'->>0)]"
-            return _text((sql, [texts, ids]))
+            texts = {str(each.id): each.value for each in block.options}
+            return _text((f"%s::jsonb->>({reply}->'option_ids'->>0)", [Jsonb(texts)]))
         if block.type in CHOICES or block.type == "ranking":
             return self._list(block)
         if block.type in SCALES or block.type == "open_numeric":
@@ -226,22 +244,27 @@ class _Compiler:
         return _text((f"{reply}->>'text'", []))
 
     def _reply(self, block: Block) -> str:
-        return f"{self.state}->'answers'->'{block.id or 0:d}'"
+        if self.replies is None:
+            return f"{self.state}->'answers'->'{block.id or 0:d}'"
+        self.replies.add(block.id or 0)
+        return f"reply_{block.id or 0:d}"
 
     def _list(self, block: Block) -> _List:
         """The values that were chosen: of a ranking the best first, else in the order of the options."""
         reply = f"{self._reply(block)}->'option_ids'"
-        order = "chosen.n" if block.type == "ranking" else "option.n"
-        ids, texts = [str(each.id) for each in block.options], [each.value for each in block.options]
+        places = {str(each.id): n for n, each in enumerate(block.options)}
+        order = ("n", []) if block.type == "ranking" else ("(%s::jsonb->id)::int", [Jsonb(places)])
 
-        def of(known: Sequence[str]) -> Part:
+        def of(known: Mapping[str, str]) -> Part:
+            # A look-up for each chosen option, whose cost does not grow with the options of the block
             sql = f"""CASE WHEN {reply} IS NOT NULL THEN ARRAY(
-                SELECT option.text FROM jsonb_array_elements_text({reply}) WITH ORDINALITY chosen(id, n)
-                JOIN unnest(%s::text[], %s::text[]) WITH ORDINALITY option(id, text, n) USING (id)
-                ORDER BY {order}) END"""
-            return sql, [ids, list(known)]
+                SELECT text FROM jsonb_array_elements_text({reply}) WITH ORDINALITY chosen(id, n),
+                LATERAL (SELECT %s::jsonb->>id AS text) known
+                WHERE text IS NOT NULL ORDER BY {order[0]}) END"""
+            return sql, [Jsonb(known), *order[1]]
 
-        return _List(of(texts), of([_form(values.operand(text)) for text in texts]))
+        texts = {str(each.id): each.value for each in block.options}
+        return _List(of(texts), of({key: _form(values.operand(text)) for key, text in texts.items()}))
 
     def _result(self, block: Block) -> _Single:
         """A stored result: a text, or a number rounded as it is for conditions."""

@@ -129,15 +129,16 @@ class _Import:
     def store(self, actor: Actor) -> None:
         """Write the responses and everything that follows from them."""
         held = self._locked_members() if self.options.gives_xp else {}
-        places.forget(self.project)
+        places.lock(self.project)
         numbers = limits.count_completions(project=self.project, sent=self.sent, people=self.people)
         walks = zip(self.sent, self.walks, strict=True)
         responses = [self._new(place, each, walk, numbers, held) for place, (each, walk) in enumerate(walks)]
         if self.project.is_anonymous:  # the rows are in the order of their random ids
             responses.sort(key=lambda each: each.conversation.pk)
         repository.insert_many(responses=responses, is_anonymous=self.project.is_anonymous)
+        completed = [each for each in responses if each.conversation.completed_at is not None]
+        places.add(self.project, [each.conversation.pk for each in completed])
         if self.options.emits_events:
-            completed = [each for each in responses if each.conversation.completed_at is not None]
             submitted = [(each.conversation, each.stored) for each in completed]
             events.responses_submitted(self.project, submitted, at=self.at)
         history.record_import(self.project, actor=actor, count=len(responses), at=self.at)

@@ -15,6 +15,7 @@ from communities import services as communities
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import ChannelRequired, Conflict, Unavailable, refuse_all, violation
+from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from communities.models import CommunitySettings
 from communities.services.chat import guilds, installations
@@ -32,6 +33,7 @@ from surveys.services.scripts import outro
 from surveys.services.scripts.editing import NewScript
 from webhooks.events import EventType
 
+CANCEL_BULK = "surveys.cancel_bulk"
 SECONDS_TO_ASK_AGAIN = 30  # until the next question to the chat platform, if it cannot be reached
 
 
@@ -238,7 +240,7 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
 
 def _script_setting_faults(project: Project, was: Project) -> list[Violation]:
     """The faults of the settings that refer to the script. Positions in them become names, and the counts
-    of quotas begin anew if they may change.
+    of quotas that change are forgotten.
     """
     if not (project.quotas or project.end or project.ends or was.quotas):
         return []
@@ -246,9 +248,8 @@ def _script_setting_faults(project: Project, was: Project) -> list[Violation]:
     buckets = tuple(Bucket(bucket.name) for bucket in buckets_in_order(project))
     after = replace(script, scoring_enabled=project.scoring_enabled, buckets=buckets)
     faults = script_settings.settle(project, after)
-    wheres = [{each["where"] for each in every.quotas} for every in (project, was)]
-    if wheres[0] != wheres[1] or project.scoring_enabled != was.scoring_enabled:
-        script_settings.forget_counts(project)
+    if not faults:
+        script_settings.keep_counts(project, was.quotas, script, after)
     return faults
 
 
@@ -358,7 +359,7 @@ def _change_privacy(project: Project, *, at: datetime) -> None:
     conversations = Conversation.objects.filter(project=project)
     if conversations.filter(is_listed=True).exists():
         raise Conflict("`privacy_mode` cannot change once there are responses.")
-    _refund_running_analyses(project)
+    _end_running_analyses(project)
     Analysis.objects.filter(project=project).delete()  # these cover responses that have been deleted
     with connection.cursor() as cursor:  # Django's cascade would load every row; these have no answers yet
         cursor.execute(_NOTE_DELETIONS, [project.community_id, at, project.pk])
@@ -431,16 +432,21 @@ def delete_locked(project: Project, *, at: datetime) -> None:
     deleted = Project.with_deleted.with_details().get(pk=project.pk)
     events.project_changed(EventType.PROJECT_DELETED, deleted, at=at)
     public_messages.ask_to_remove(project, at=at)
-    _refund_running_analyses(project)
+    _end_running_analyses(project)
     _delete_rows(project, at=at)
     project.delete()
 
 
-def _refund_running_analyses(project: Project) -> None:
-    """Return credits of running analyses, which are deleted with the project (rule 10.20)."""
+def _end_running_analyses(project: Project) -> None:
+    """Return credits of running analyses, which are deleted with the project (rule 10.20). A provider stops
+    reading for them.
+    """
     running = Analysis.objects.filter(Analysis.UNFINISHED, project=project)
     unread = sum(each.unread_credits for each in running)
     communities.return_credits(community_id=project.community_id, amount=unread)
+    for each in running:
+        if each.bulk_id is not None:
+            wake(CANCEL_BULK, bulk_id=each.bulk_id)
 
 
 _NOTE_DELETIONS = f"""

@@ -50,7 +50,7 @@ def _is_taken(short_code: str) -> bool:
 
 def address_of_short(*, short_code: str) -> str:
     """The slug of the public project with this short address, in any case of letters. Raises NotFound."""
-    project = Project.objects.filter(short_code=short_code.lower()).first()
+    project: Project | None = Project.objects.filter(short_code=short_code.lower()).first()
     if project is None or not project.is_public:
         raise NotFound("There is no survey at this address.")
     return project.slug

@@ -14,9 +14,10 @@ import orjson
 from communities import services as communities
 from surveys import ai
 from surveys.engine.intake.serialization import block_as_json, script_as_json, without_solutions
-from surveys.engine.rules.warnings import warnings
+from surveys.engine.rules.warnings import ScriptWarning, first_of, warnings
 from surveys.engine.script import Script
 from surveys.models import Project
+from surveys.services.ground import script_settings
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import outro as outro_blocks
 from surveys.services.scripts.cache import CachedScript
@@ -34,8 +35,11 @@ def serialize(project: Project, script: Script) -> dict[str, object]:
 
 
 def warnings_about(project: Project, script: Script) -> list[dict[str, object]]:
-    """The warnings about parts of this script that have no effect; it need not be the stored script."""
-    return warnings(
+    """The warnings about parts of this script that have no effect; it need not be the stored script.
+
+    Those about settings that name parts of it follow, with the path of the setting.
+    """
+    of_script = warnings(
         script,
         uses_xp=project.uses_xp,
         is_anonymous=project.is_anonymous,
@@ -43,6 +47,10 @@ def warnings_about(project: Project, script: Script) -> list[dict[str, object]]:
         declared_fields=_declared_fields(project),
         has_model=not ai.provider_is_free(),
     )
+    of_settings = (
+        ScriptWarning(each.field, each.code, each.message) for each in script_settings.doubts(project, script)
+    )
+    return [*of_script, *first_of(of_settings)]
 
 
 def _declared_fields(project: Project) -> frozenset[str] | None:

@@ -11,9 +11,11 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import BooleanField, Q, QuerySet
+from django.db.models.expressions import RawSQL
 
 from communities.ground.actors import Actor
 from communities.ground.statements import fetch_rows
@@ -23,7 +25,9 @@ from communities.services.tenants.communities import id_of
 from communities.services.tenants.member_search import MAX_FOUND, find_members
 from surveys.engine.language.values import number_text
 from surveys.models import Conversation, Project, ResponseDeletion
+from surveys.services.ground import selecting
 from surveys.services.representations.response import read_part
+from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
 
 _SHOWN = ("id", "provider", "started_at", "updated_at", "completed_at", "is_suspected")
@@ -56,6 +60,22 @@ def rows(*, project: Project) -> QuerySet[Conversation]:
     leaving = ResponseDeletion.objects.filter(project_id=project.pk).values("response_id")
     listed = Conversation.objects.filter(project_id=project.pk, is_listed=True).exclude(pk__in=leaving)
     return listed.only(*(_SHOWN if project.is_anonymous else _NAMED))
+
+
+def matching(
+    responses: QuerySet[Any],
+    *,
+    project: Project,
+    fields: Sequence[tuple[str, str]] = (),
+    where: str | None,
+    language: str,
+) -> QuerySet[Any]:
+    """The responses with these fields that satisfy an expression, as in a `Selection`."""
+    script = partial(script_cache.script_of, project)
+    chosen = selecting.parts(fields=fields, where=where, script=script, language=language, state="state")
+    for sql, values in chosen:
+        responses = responses.filter(RawSQL(sql, values, output_field=BooleanField()))
+    return responses
 
 
 def of_person(

@@ -19,7 +19,7 @@ from communities.ground.actors import Actor
 from communities.ground.errors import NotFound
 from surveys.engine.flow.wording import heading
 from surveys.engine.language import markup
-from surveys.engine.language.values import number_text
+from surveys.engine.language.values import day_in_words, number_text
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, follow_ups, runner
 from surveys.models import Conversation, Project, Reading
@@ -100,7 +100,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ReadResponse:
-    """A response for people. `fields` are its metadata; `gifts` is None if the effects may not be shown.
+    """A response for people. `fields` are its metadata; `consent` is the text that the respondent agreed
+    to, and the moment; `gifts` is None if the effects may not be shown.
 
     `answered` is the number of answered questions in all parts.
     """
@@ -111,6 +112,7 @@ class ReadResponse:
     answered: int
     scores: Sequence[Score]
     gifts: Sequence[str] | None
+    consent: Mapping[str, str]
 
 
 def read(
@@ -146,6 +148,7 @@ def read(
         len(answered) + len(loose),
         _scores(view) if knows_solutions else (),
         _gifts(view) if access.may_edit(actor=actor, project=project) else None,
+        view.state.consent,
     )
 
 
@@ -264,8 +267,9 @@ def _passed(block: Block, exchange: Exchange, knows_solutions: bool) -> Step:
 def _in_words(block: Block, reply: answers.Reply) -> Sequence[str]:
     if "option_ids" not in reply:
         text = answers.display_text(block, reply)
+        text = day_in_words(text) if block.format == "date" else text
         number = str(reply.get("number", ""))
-        return [f"{number} ({text})" if number and text != number else text]
+        return [text if number in text.split() else f"{number} ({text})" if number else text]
     ids = reply["option_ids"]
     assert isinstance(ids, list)
     chosen = ids if block.type == "ranking" else [key for key in block.option_by_id if key in ids]

@@ -252,6 +252,23 @@ def _figures(
     )
 
 
+def right_sets(*, project: Project, selection: Selection) -> Mapping[int, int]:
+    """How many chose exactly the right options, by question with several choices; only for readers who may
+    know the solutions.
+
+    Nothing is counted for projects with very many responses: the stored states of all are read.
+    """
+    script = script_cache.get(project.pk, project.revision).stored.script
+    sets = {
+        block.id or 0: block.correct_answer_ids
+        for block in script.blocks
+        if block.type == "multi_punch" and block.correct_answer_ids
+    }
+    if not sets or responses(project.pk) >= large.LARGE:
+        return {}
+    return counting.count_sets(project.pk, selection, script, sets)
+
+
 def _reported_blocks(stored: StoredScript) -> list[ReportedBlock]:
     """Every block that may have figures, in script order, then the removed ones."""
     removed = stored.archived_options or {}

@@ -15,22 +15,19 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-from django.db.models import BooleanField, OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models import OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Concat
 from django.utils.text import Truncator
 
 from surveys.models import Answer, Conversation, Project, Reading
-from surveys.services.ground import selecting
 from surveys.services.responses import listing
 from surveys.services.results.figures import ALL, Selection
-from surveys.services.scripts import cache as script_cache
 
 NEWEST = 5  # of each question
 MOST_QUESTIONS = 20  # whose newest answers are read: each question is a part of one statement
@@ -162,15 +159,13 @@ def _answering(
         rows = rows.filter(provider=selection.provider)
     if selection.suspected is not None:
         rows = rows.filter(is_suspected=selection.suspected)
-    chosen = selecting.parts(
+    rows = listing.matching(
+        rows,
+        project=project,
         fields=selection.fields,
         where=selection.where,
-        script=partial(script_cache.script_of, project),
         language=selection.language,
-        state="state",
     )
-    for sql, values in chosen:
-        rows = rows.filter(RawSQL(sql, values, output_field=BooleanField()))
     asked = KeyTransform(str(block_id), KeyTransform("follow_ups", "state"))
     text: Any = Subquery(_answer_to(block_id)[:1])
     if other_id is not None:

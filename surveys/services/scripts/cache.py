@@ -19,6 +19,7 @@ from django.db import transaction
 from communities.ground import wire
 from communities.ground.errors import NotFound
 from surveys.engine.intake.serialization import script_as_json, without_solutions
+from surveys.engine.language.values import day_in_words
 from surveys.engine.rules.warnings import warnings
 from surveys.engine.script import Block, Option, Script
 from surveys.models import Project
@@ -76,7 +77,12 @@ class Catalogue:
     def words(self, block_id: int, option_id: int | None, value: str) -> str:
         """A stored answer as readable text: the label of its option or point, else its value."""
         label = self.points.get((block_id, value)) if option_id is None else self.labels.get(option_id)
-        return label or value
+        return label or self.as_read(block_id, value)
+
+    def as_read(self, block_id: int, value: str) -> str:
+        """A written answer as people read it: a date in words, and other texts unchanged."""
+        block = self.blocks.get(block_id)
+        return day_in_words(value) if block is not None and block.format == "date" else value
 
 
 @dataclass(frozen=True)

@@ -180,9 +180,9 @@ def _save(project: Project, before: Script, script: Script, new_buckets: Collect
     project.block_count = count
     project.question_count = sum(block.asks for block in script.blocks)
     project.script_is_scored = script.is_scored
+    quotas = project.quotas
     carried = script_settings.carry(project, before, script.blocks)
-    if project.quotas and ("quotas" in carried or project.status == Project.Status.INACTIVE):
-        script_settings.forget_counts(project)
+    script_settings.keep_counts(project, quotas, before, script)
     project.save(update_fields=["revision", "block_count", "question_count", "script_is_scored", *carried])
     return script
 

@@ -2,20 +2,28 @@
    <script src="https://surveys.example/static/surveys/embed.js" data-survey="https://surveys.example/s/abc"
      async></script>
 
-   `data-survey` is the survey's URL or its slug; `data-title` names the frame for screen readers.
+   `data-survey` is the survey's URL or its slug; `data-title` names the frame for screen readers. `data-theme`, from 1
+   to 8, and `data-accent`, such as #0a7d5a, take the place of the survey's own.
    The frame has the class `colloquy`. Under a sticky header, give it room: .colloquy { scroll-margin-top: 4rem }
+   It is as tall as its content and no taller than the window, so that its button is always in view.
+
+   Events on the frame, which bubble; none says what was answered:
+   colloquy:started    the first answer is stored
+   colloquy:answered   a question was answered or skipped
+   colloquy:completed  the last one was
 
    Messages from the frame, all with the origin of the survey's site:
    { type: "colloquy:ready" }          its page has loaded
    { type: "colloquy:height", height } it needs so many pixels
    { type: "colloquy:step", height }   the next step is shown
+   { type: "colloquy:started" }        and `answered` and `completed`, to the page that answered `ready` alone
    { type: "colloquy:visit", token, until }  keep this token until then (seconds of the epoch); null: forget it
    and to the frame, in answer to `ready`:
    { type: "colloquy:host", token }    what is kept, or null */
 (() => {
   "use strict";
   const MIN_HEIGHT = 120; // pixels
-  const MAX_HEIGHT = 20000;
+  const LEAST_ROOM = 360; // in a lower window the frame reaches out of it
   const MAX_TOKEN = 1000; // characters
   const LONGEST = 366 * 24 * 3600; // seconds
   const PREFIX = "colloquy:";
@@ -27,6 +35,9 @@
   const url = new URL(survey.includes("/") ? survey : `/s/${survey}`, origin);
   if (url.origin !== origin) return; // only surveys of the site that serves this script
   url.searchParams.set("embed", "1");
+  ["theme", "accent"].forEach((look) => {
+    if (script.dataset[look]) url.searchParams.set(`colloquy-${look}`, script.dataset[look].replace("#", ""));
+  });
 
   /* If the browser stores no cookie for the frame, this script stores an encrypted token, which only the survey's
      site can read. The token lasts as long as the cookie would; without storage, as long as this page. */
@@ -87,17 +98,24 @@
   Object.assign(frame.style, { display: "block", inlineSize: "100%", blockSize: "480px", border: "0" });
   script.after(frame);
 
+  let wanted = 0; // the height of the content
+
   function fit(height) {
     if (!Number.isFinite(height)) return;
-    frame.style.blockSize = `${Math.min(Math.max(height, MIN_HEIGHT), MAX_HEIGHT)}px`;
+    wanted = height;
+    const { top, bottom } = room();
+    const most = Math.max(bottom - top - pixels(getComputedStyle(frame).scrollMarginTop), LEAST_ROOM);
+    frame.style.blockSize = `${Math.min(Math.max(height, MIN_HEIGHT), most)}px`;
   }
 
-  /* After a step the frame's top comes into view: it may be far above after a long question. */
+  addEventListener("resize", () => { if (wanted) fit(wanted); });
+
+  /* After a step the frame comes into view: its top may be far above after a long question. */
 
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const pixels = (length) => parseFloat(length) || 0; // "auto" is none
 
-  function isTopInView() {
+  function room() { // what the page and the boxes around the frame leave
     const root = getComputedStyle(document.documentElement);
     let [top, bottom] = [pixels(root.scrollPaddingTop), innerHeight];
     for (let box = frame.parentElement; box && box !== document.body; box = box.parentElement) {
@@ -108,14 +126,20 @@
         bottom = Math.min(bottom, edges.bottom);
       }
     }
+    return { top, bottom };
+  }
+
+  function isInView() { // all of it, since it is no taller than what is left
+    const { top, bottom } = room();
     const box = frame.getBoundingClientRect();
     const margin = pixels(getComputedStyle(frame).scrollMarginTop);
-    return box.top + 1 >= top + margin && box.top + Math.min(box.height, MIN_HEIGHT) <= bottom;
+    return box.top + 1 >= top + margin && box.bottom - 1 <= bottom;
   }
 
   function bringIntoView() {
-    if (isTopInView()) return;
-    frame.scrollIntoView({ block: "start", behavior: reducedMotion.matches ? "instant" : "smooth" });
+    if (isInView()) return;
+    const block = frame.getBoundingClientRect().top < room().top ? "start" : "nearest";
+    frame.scrollIntoView({ block, behavior: reducedMotion.matches ? "instant" : "smooth" });
   }
 
   let hasScript = false; // in the frame; without it, a step is a page
@@ -136,7 +160,14 @@
       bringIntoView();
     },
     visit: keep,
+    started: () => announce("started"),
+    answered: () => announce("answered"),
+    completed: () => announce("completed"),
   };
+
+  function announce(event) {
+    frame.dispatchEvent(new CustomEvent(PREFIX + event, { bubbles: true }));
+  }
 
   addEventListener("message", (event) => {
     if (event.origin !== origin || event.source !== frame.contentWindow) return;

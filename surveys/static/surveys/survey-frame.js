@@ -1,5 +1,6 @@
-/* The page in a frame of another site: sends its height and its steps to the script around it (embed.js), and the
-   visitor's token if cookies are blocked. Without that script nothing answers, and the page works all the same. */
+/* The page in a frame of another site: sends its height and its steps to the script around it (embed.js), what happens
+   (started, answered, completed; no answers), and the visitor's token if cookies are blocked. Without that script
+   nothing answers, and the page works all the same. */
 (() => {
   "use strict";
   if (parent === window) return;
@@ -18,6 +19,7 @@
     if (byId("step") === step) return;
     step = byId("step");
     scrollTo({ top: step.getBoundingClientRect().top + scrollY - 16, behavior: "instant" }); // where the frame scrolls
+    step.querySelector(".error")?.scrollIntoView({ block: "nearest", behavior: "instant" });
     tell({ type: "colloquy:step", height: height() });
   });
 
@@ -33,23 +35,31 @@
   const { knownBy } = byId("frame-visit").dataset;
   let host = ""; // the origin of the site around, once its script has answered
   let visit = null; // a token for that site, not sent yet
+  /** @type {string[]} */
+  let events = []; // what has happened, not sent yet
   takeToken();
 
-  function takeToken() {
-    const { token, until } = byId("frame-visit").dataset;
-    if (token) visit = { token, until: Number(until) };
+  function takeToken() { // once: htmx settles each part of a step
+    const { dataset } = byId("frame-visit");
+    if (dataset.token) visit = { token: dataset.token, until: Number(dataset.until) };
+    events.push(...(dataset.events || "").split(" ").filter(Boolean));
+    delete dataset.token;
+    delete dataset.events;
   }
 
   function handOver() {
-    if (!host || !visit) return;
-    parent.postMessage({ type: "colloquy:visit", ...visit }, host);
+    if (!host) return;
+    if (visit) parent.postMessage({ type: "colloquy:visit", ...visit }, host);
+    events.forEach((name) => parent.postMessage({ type: `colloquy:${name}` }, host));
     visit = null;
+    events = [];
   }
 
   addEventListener("message", (event) => {
     if (event.source !== parent || event.data?.type !== "colloquy:host" || event.origin === "null") return;
     const isFirst = !host;
     host = event.origin;
+    document.documentElement.classList.add("fitted");
     const { token } = event.data;
     if (isFirst && token && !knownBy && !wasHandedOver && step === byId("step")) { // the frame alone was loaded anew
       address.searchParams.set(VISIT, token);

@@ -1,30 +1,39 @@
 /* Stores typed answers until the server has saved them: through a reload, a step back, a closed page, a crash of the
    tab, a lost connection.
 
-   They are in sessionStorage, which belongs to one tab and ends with it. So another person at the same computer finds
-   nothing in a new window, and answers are not on the disk for longer than the page is open. If sessionStorage is
-   blocked, as in some frames of other sites, answers are stored only as long as the page is loaded. */
+   They are in localStorage, for a month at most, so that they outlive the closed browser. On anonymous projects they are
+   in sessionStorage, which belongs to one tab and ends with it: another person at the same computer finds nothing in a
+   new window, and answers are not on the disk for longer than the page is open. If storage is blocked, as in some
+   frames of other sites, answers are stored only as long as the page is loaded. */
 
 const typedText = (() => {
   "use strict";
   const PREFIX = `colloquy:${location.pathname}:`;
   const memory = new Map();
-  let tab = null;
-  try { tab = sessionStorage; } catch { /* blocked */ }
+  const LONGEST = 30 * 24 * 3600 * 1000; // milliseconds
+  let store = null;
+  try {
+    store = document.querySelector("main[data-keeps-drafts]") ? localStorage : sessionStorage;
+  } catch { /* blocked */ }
 
   let step = null;
   let form = null;
   let name = ""; // the name of the current step's stored values
   let base = ""; // the values that the server has
 
-  function read(key) {
-    try { return JSON.parse(memory.get(key) ?? tab?.getItem(key) ?? null); } catch { return null; }
+  function parsed(text) {
+    try { return JSON.parse(text ?? null); } catch { return null; }
   }
 
-  function write(key, text) {
+  function read(key) {
+    return parsed(memory.get(key) ?? store?.getItem(key))?.values ?? null;
+  }
+
+  function write(key, values) {
+    const text = JSON.stringify({ values, at: Date.now() });
     memory.delete(key);
     try {
-      if (tab) tab.setItem(key, text);
+      if (store) store.setItem(key, text);
       else memory.set(key, text);
     } catch { // full
       memory.set(key, text);
@@ -33,15 +42,20 @@ const typedText = (() => {
 
   function remove(key) {
     memory.delete(key);
-    tab?.removeItem(key);
+    store?.removeItem(key);
   }
 
-  const allNames = () => [...memory.keys(), ...Object.keys(tab ?? {})].filter((key) => key.startsWith(PREFIX));
+  const allNames = () => [...memory.keys(), ...Object.keys(store ?? {})].filter((key) => key.startsWith(PREFIX));
+
+  Object.keys(store ?? {}).filter((key) => key.startsWith("colloquy:/")).forEach((key) => { // of any survey
+    if (!(parsed(store.getItem(key))?.at > Date.now() - LONGEST)) store.removeItem(key);
+  });
 
   /* A name is `person.conversation:block`, the first two hashed */
 
   const ownerOf = (answer) => answer.dataset.owner ?? "";
   const nameOf = (owner, block) => `${PREFIX}${owner}:${block}`;
+  const isOwnedBy = (key, owner) => key.startsWith(nameOf(owner, ""));
   const personOf = (key) => key.slice(PREFIX.length).split(/[.:]/)[0];
 
   /* The values of a form's controls, by name */
@@ -58,7 +72,7 @@ const typedText = (() => {
       all[each.name] ??= [];
       if (!isChoice(each) || each.checked) all[each.name].push(each.value);
     });
-    return JSON.stringify(all);
+    return all;
   }
 
   function fill(all) {
@@ -82,12 +96,13 @@ const typedText = (() => {
   function save() {
     if (!form || !name) return;
     const now = values();
-    if (now === base) remove(name);
+    if (JSON.stringify(now) === base) remove(name);
     else write(name, now);
   }
 
   /** Set up a new step: restore unsent values in its controls. */
   function setUp(current) {
+    const isFirst = !step;
     step = current;
     form = step.querySelector("#answer");
     if (!form) { // after the end, the next person at this screen finds nothing
@@ -102,9 +117,11 @@ const typedText = (() => {
     }
     const further = Number(form.elements.follow_up?.value); // a further question about the answer to the same block
     name = nameOf(ownerOf(form), form.elements.block.value + (further ? `/${further}` : ""));
-    allNames().filter((key) => personOf(key) !== personOf(name)).forEach(remove);
+    allNames().filter((key) => ( // of somebody else, or of a conversation that this browser has left
+      isFirst ? !isOwnedBy(key, ownerOf(form)) : personOf(key) !== personOf(name)
+    )).forEach(remove);
     const wasTouched = isTouched();
-    const now = values();
+    const now = JSON.stringify(values());
     const kept = read(name);
     if (!wasTouched) {
       base = now;
@@ -126,7 +143,7 @@ const typedText = (() => {
     if (isTaken || !kept || step.hasAttribute("data-is-over")) return;
     const block = previous.slice(previous.lastIndexOf(":") + 1);
     const owner = form ? ownerOf(form) : previous.slice(PREFIX.length, previous.lastIndexOf(":"));
-    if (personOf(nameOf(owner, block)) === personOf(previous)) write(nameOf(owner, block), JSON.stringify(kept));
+    if (personOf(nameOf(owner, block)) === personOf(previous)) write(nameOf(owner, block), kept);
   }
 
   /* While an answer is on its way, it cannot be changed: a change would not be part of it, and the step that comes

@@ -40,8 +40,9 @@
     step.querySelectorAll("[data-ranked-count]").forEach(makeSortable);
     step.querySelectorAll("textarea[data-max-length]").forEach(setUpTextarea);
     step.querySelectorAll(".task").forEach(prove);
-    step.querySelector("[data-exclusive]")?.closest(".options")?.addEventListener("change", onTicked);
-    step.querySelectorAll("[data-print]").forEach((button) => {
+    step.querySelectorAll(".options:has([type=checkbox])").forEach(setUpTicks);
+    step.querySelectorAll("[data-sign]").forEach(setUpSign);
+    step.querySelectorAll("[data-print]").forEach((/** @type {any} */ button) => {
       button.hidden = false;
       button.addEventListener("click", () => print());
     });
@@ -50,7 +51,7 @@
     if (step.dataset.pause) continueAfter(Number(step.dataset.pause) * 1000);
     scrollToStep(isFirst);
     focusStep(isFirst);
-    if (!isFirst) announce(step.dataset.announce || "");
+    if (!isFirst) announce(step.querySelector(".error") ? "" : step.dataset.announce || ""); // a field tells its error
     if (!isFirst && step.dataset.redirect) location.assign(step.dataset.redirect);
   }
 
@@ -76,13 +77,23 @@
   }
 
   function focusStep(isFirst) {
-    const entry = step.querySelector("textarea.entry:not([readonly]), input.entry:not([name=other])");
-    const target = byId("summary") || (mouseAndKeyboard.matches && entry) || byId("question");
+    const error = step.querySelector(".error");
+    const entry = step.querySelector("textarea.entry:not([readonly]), input.entry:not([name=other], [name=email])");
+    const target = (error && controlOf(error)) || (mouseAndKeyboard.matches && entry) || byId("question");
     if (!target || (isFirst && isInside)) return; // a frame must not take the focus from the page around it
     if (isFirst && location.hash === "#history") return; // the respondent is reading other past steps
     target.focus({ preventScroll: true });
+    error?.scrollIntoView({ block: "nearest" });
     if (target !== entry || entry.selectionStart === null) return; // an e-mail address or a date has no selection
     entry.setSelectionRange(entry.value.length, entry.value.length);
+  }
+
+  // The control that an error describes, which a screen reader reads with it; the error itself if none is visible.
+  function controlOf(error) {
+    const controls = [...step.querySelectorAll(`[aria-describedby~="${error.id}"]:is(input, select, textarea)`)];
+    const control = controls.find((each) => each.checkVisibility?.() ?? each.offsetParent);
+    if (!control) error.tabIndex = -1;
+    return control || error;
   }
 
   /* Sharing by the system's own dialog, else by copying the address; where neither is allowed, it is shown. */
@@ -193,16 +204,42 @@
     update(false);
   }
 
-  /* An option such as “None of these” takes the ticks of all others away, and each of them takes its own. */
+  /* Number pads have no minus, so a button beside the field has it. */
 
-  function onTicked(event) {
-    const ticked = event.target;
-    if (ticked.type !== "checkbox" || !ticked.checked) return;
-    const isAlone = "exclusive" in ticked.dataset;
-    event.currentTarget.querySelectorAll("input:checked").forEach((other) => {
-      if (other !== ticked && (isAlone || "exclusive" in other.dataset)) other.checked = false;
+  function setUpSign(entry) {
+    if (!matchMedia("(pointer: coarse)").matches) return;
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "sign", textContent: "±" });
+    button.setAttribute("aria-label", entry.dataset.sign);
+    button.addEventListener("click", () => {
+      entry.value = entry.value.startsWith("-") ? entry.value.slice(1) : `-${entry.value}`;
+      entry.dispatchEvent(new Event("input", { bubbles: true }));
+      entry.focus();
     });
-    typedText.save();
+    entry.inputMode = entry.dataset.inputmode;
+    entry.after(button);
+  }
+
+  /* An option such as “None of these” takes the ticks of all others away, and each of them takes its own. Once as many
+     are ticked as the question takes, the others wait until one is taken away. */
+
+  function setUpTicks(options) {
+    const boxes = [...options.querySelectorAll("[type=checkbox]")];
+    const together = boxes.filter((box) => !("exclusive" in box.dataset));
+    const word = options.parentElement.querySelector(".full");
+    const update = () => {
+      if (!word) return;
+      const isFull = together.filter((box) => box.checked).length >= Number(options.dataset.most);
+      together.forEach((box) => { box.disabled = isFull && !box.checked; });
+      word.textContent = isFull ? word.dataset.words : "";
+    };
+    options.addEventListener("change", ({ target: ticked }) => {
+      const isAlone = "exclusive" in ticked.dataset;
+      boxes.filter((box) => ticked.checked && box !== ticked && (isAlone || "exclusive" in box.dataset))
+        .forEach((box) => { box.checked = false; });
+      update();
+      typedText.save();
+    });
+    update();
   }
 
   /* Rankings: the form keeps its numbered menus; buttons and dragging set their values. The initial order is not an
@@ -280,6 +317,20 @@
       });
       item.querySelector(".moves").append(button);
     };
+    // One item is in the order of Tab, so that it does not take 20 of them to pass a list; arrows lead to the others.
+    const enter = (item) => {
+      list.querySelectorAll(".move").forEach((button) => { button.tabIndex = item.contains(button) ? 0 : -1; });
+    };
+    list.addEventListener("focusin", (event) => enter(event.target.closest(".rank")));
+    list.addEventListener("keydown", (event) => {
+      const way = { ArrowUp: "previousElementSibling", ArrowDown: "nextElementSibling" }[event.key];
+      const button = event.target.closest(".move");
+      const next = way && button && button.closest(".rank")[way];
+      if (!next) return;
+      event.preventDefault();
+      const same = next.querySelector(`.move[data-act=${button.dataset.act}]:not([hidden])`);
+      (same || next.querySelector(".move:not([hidden])")).focus();
+    });
 
     items.forEach((item) => {
       item.querySelector("label").removeAttribute("for");
@@ -311,6 +362,8 @@
       mainButton().focus();
     });
     update();
+    enter(list.children[0]);
+    list.setAttribute("aria-description", list.dataset.arrows);
   }
 
   /** Moves an item with the pointer: `onMoved` after each change of the order, `onDropped` if there was one. */
@@ -378,19 +431,27 @@
      itself: arrows choose each radio button that they pass. */
 
   const MOMENT = 600; // milliseconds
-  let isByPointer = false;
+  let pressedAt = -Infinity; // a screen reader's click follows no press
   let moveTimer = 0;
 
-  document.addEventListener("pointerdown", () => { isByPointer = true; clearTimeout(moveTimer); }, true);
-  document.addEventListener("keydown", () => { isByPointer = false; clearTimeout(moveTimer); }, true);
+  const stay = () => {
+    clearTimeout(moveTimer);
+    step?.querySelector(".moving-on")?.classList.remove("moving-on");
+  };
+  document.addEventListener("pointerdown", (event) => { pressedAt = event.timeStamp; stay(); }, true);
+  document.addEventListener("keydown", () => { pressedAt = -Infinity; stay(); }, true);
   document.addEventListener("click", (event) => {
     const input = /** @type {HTMLInputElement} */ (event.target);
     const form = input instanceof HTMLInputElement && input.type === "radio" ? input.closest("[data-moves-on]") : null;
-    clearTimeout(moveTimer);
-    if (!form || !isByPointer || form.querySelector("#consent:not(:checked)")) return;
+    stay();
+    if (!form || event.timeStamp - pressedAt > 1000 || form.querySelector("#consent:not(:checked)")) return;
     if (form.querySelector("[data-own-text]")?.getAttribute("data-own-text") === input.value) return; // a text
-    moveTimer = setTimeout(() => { if (form.isConnected && input.checked) mainButton()?.click(); }, MOMENT);
+    moveTimer = setTimeout(() => {
+      stay();
+      if (form.isConnected && input.checked) mainButton()?.click();
+    }, MOMENT);
     timers.push(moveTimer);
+    mainButton()?.classList.add("moving-on"); // fills meanwhile; a press anywhere keeps the question
   });
 
   /* Sending: an answer that could not be sent stays in the form and is sent again automatically, unless the respondent
@@ -457,8 +518,10 @@
   let slowTimer = 0;
   document.addEventListener("htmx:beforeRequest", (/** @type {any} */ event) => {
     pressedButton = event.detail.requestConfig.triggeringEvent?.submitter || mainButton();
+    pressedButton?.form?.setAttribute("aria-busy", "true");
     slowTimer = setTimeout(() => { // most answers are sent before a message about it could be read
       pressedButton?.classList.add("busy");
+      pressedButton?.setAttribute("data-sending", sendError?.dataset.sending ?? "");
       announce(sendError?.dataset.sending || "");
     }, 400);
     root.classList.add("sending");
@@ -467,6 +530,7 @@
   function endSending() {
     clearTimeout(slowTimer);
     pressedButton?.classList.remove("busy");
+    pressedButton?.form?.removeAttribute("aria-busy");
     root.classList.remove("sending");
     typedText.thaw();
   }
@@ -493,8 +557,51 @@
     });
     setUpStep(false);
     const sent = event.detail.requestConfig?.parameters;
-    typedText.settle(before, sent?.get ? sent.get("do") : sent?.do);
+    const does = sent?.get ? sent.get("do") : sent?.do;
+    if (before !== typedText.name()) {
+      document.querySelectorAll("[data-before-it-begins]").forEach((each) => each.remove());
+      followInHistory(does);
+    }
+    typedText.settle(before, does);
   });
+
+  /* The browser's Back steps back in the survey. Each step that was reached in this page has its own entry in the
+     history, which knows how many steps are behind it; not in a frame, whose entries are those of the page around it. */
+
+  let depth = history.state?.depth ?? 0;
+  if (!isInside) history.replaceState({ depth }, "");
+
+  function followInHistory(does) {
+    if (isInside || isSteppingBack) return;
+    if (does !== "back") {
+      if (!step.querySelector(".back")) return;
+      depth += 1;
+      history.pushState({ depth }, "");
+    } else if (depth) {
+      depth -= 1;
+      history.back();
+    }
+  }
+
+  let isSteppingBack = false;
+  addEventListener("popstate", ({ state }) => {
+    if (isInside) return;
+    if (typeof state?.depth !== "number") history.replaceState({ depth }, ""); // a link to a part of the page
+    else if (state.depth > depth) history.go(depth - state.depth); // an answer is sent by its button
+    else if (state.depth < depth) stepBackTo(state.depth);
+  });
+
+  function stepBackTo(wanted) {
+    const button = /** @type {HTMLElement | null} */ (step.querySelector(".back .button"));
+    depth = wanted;
+    if (!button) {
+      history.go(-wanted - 1); // out of the survey
+      return;
+    }
+    isSteppingBack = true;
+    document.addEventListener("htmx:afterSettle", () => { isSteppingBack = false; }, { once: true });
+    button.click();
+  }
 
   function animateProgress(bar) { // from its previous width, since the element is new
     if (!bar || !previousProgress) return;

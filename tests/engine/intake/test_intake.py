@@ -39,35 +39,32 @@ def shape_faults(raw: object, *, scoring: bool = True) -> list[tuple[str, str]]:
     return [(each.field, each.code) for each in parsed.violations]
 
 
-@pytest.mark.parametrize(("prefix", "key"), EVERY_FIELD)
-def test_a_value_of_another_type_is_reported_by_path_and_name(prefix: str, key: str) -> None:
-    shape, sent = SHAPES[prefix]
-    kind = shape.fields[key].type
-    wrong: list[object] = [["a"], 1.5, float("nan"), 10**400]
-    wrong += [7] if isinstance(kind, TextType | ChoiceType | BooleanType) else ["text"]
-    wrong += [] if isinstance(kind, BooleanType) else [True]
-    wrong += (
-        []
-        if isinstance(kind, ObjectType) or key in ("show_when", "hide_when", "score_values")
-        else [{"a": 1}]
-    )
-    for value in wrong:
-        parsed = reader.read_blocks([sent({key: value})], path="script.blocks")
+def test_a_value_of_another_type_is_reported_by_path_and_name() -> None:
+    for prefix, key in EVERY_FIELD:
+        shape, sent = SHAPES[prefix]
+        kind = shape.fields[key].type
+        wrong: list[object] = [["a"], 1.5, float("nan"), 10**400]
+        wrong += [7] if isinstance(kind, TextType | ChoiceType | BooleanType) else ["text"]
+        wrong += [] if isinstance(kind, BooleanType) else [True]
+        has_objects = isinstance(kind, ObjectType) or key in ("show_when", "hide_when", "score_values")
+        wrong += [] if has_objects else [{"a": 1}]
+        for value in wrong:
+            parsed = reader.read_blocks([sent({key: value})], path="script.blocks")
 
-        violations = [
-            each for each in parsed.violations if each.field.startswith(f"script.blocks[0].{prefix}{key}")
-        ]
-        assert violations, (key, value)
-        assert all(f"`{key}" in each.message and each.message.endswith(".") for each in violations)
+            path = f"script.blocks[0].{prefix}{key}"
+            violations = [each for each in parsed.violations if each.field.startswith(path)]
+            assert violations, (path, value)
+            assert all(f"`{key}" in each.message and each.message.endswith(".") for each in violations), path
 
 
-@pytest.mark.parametrize(("prefix", "key"), EVERY_FIELD)
-def test_null_clears_nullable_fields_and_is_refused_elsewhere(prefix: str, key: str) -> None:
-    shape, sent = SHAPES[prefix]
+def test_null_clears_nullable_fields_and_is_refused_elsewhere() -> None:
+    for prefix, key in EVERY_FIELD:
+        shape, sent = SHAPES[prefix]
 
-    pairs = shape_faults([sent({key: None})])
+        pairs = shape_faults([sent({key: None})])
 
-    assert pairs == ([] if shape.fields[key].nullable else [(f"blocks[0].{prefix}{key}", "null")])
+        expected = [] if shape.fields[key].nullable else [(f"blocks[0].{prefix}{key}", "null")]
+        assert (prefix, key, pairs) == (prefix, key, expected)
 
 
 @pytest.mark.parametrize(
@@ -110,17 +107,17 @@ def test_texts_are_bounded_in_code_points(prefix: str, key: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(("prefix", "key"), EVERY_FIELD)
-def test_every_enumeration_takes_its_words_and_no_other(prefix: str, key: str) -> None:
-    shape, sent = SHAPES[prefix]
-    kind = shape.fields[key].type
-    if not isinstance(kind, ChoiceType):
-        return
-    for choice in kind.choices:
-        pairs = shape_faults([sent({key: choice})])
-        assert (f"blocks[0].{prefix}{key}", "invalid_choice") not in pairs
-    for wrong in (kind.choices[0].upper(), f"{kind.choices[0]} ", ""):
-        assert shape_faults([sent({key: wrong})]) == [(f"blocks[0].{prefix}{key}", "invalid_choice")]
+def test_every_enumeration_takes_its_words_and_no_other() -> None:
+    for prefix, key in EVERY_FIELD:
+        shape, sent = SHAPES[prefix]
+        kind = shape.fields[key].type
+        if not isinstance(kind, ChoiceType):
+            continue
+        refused = (f"blocks[0].{prefix}{key}", "invalid_choice")
+        for choice in kind.choices:
+            assert refused not in shape_faults([sent({key: choice})]), choice
+        for wrong in (kind.choices[0].upper(), f"{kind.choices[0]} ", ""):
+            assert shape_faults([sent({key: wrong})]) == [refused], wrong
 
 
 @pytest.mark.parametrize("type_", sorted(ONE_OF_EACH))

@@ -1,5 +1,7 @@
 """Markdown in authors' texts: its text alone, and values that are none (rules 6.135 and 6.136)."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,13 +52,12 @@ def test_what_is_no_markup_stays_as_typed(text):
     assert markup.plain(text) == text
 
 
-@pytest.mark.parametrize("value", VALUES)
-@pytest.mark.parametrize("frame", FRAMES)
-def test_an_escaped_value_is_no_markup_anywhere(value, frame):
+def test_an_escaped_value_is_no_markup_anywhere():
     """Rule 6.136."""
-    expected = markup.plain(frame.format("Q")).replace("Q", value)
+    for frame, value in product(FRAMES, VALUES):
+        expected = markup.plain(frame.format("Q")).replace("Q", value)
 
-    assert markup.plain(frame.format(markup.escape(value))) == expected
+        assert markup.plain(frame.format(markup.escape(value))) == expected
 
 
 @given(st.text("*_[]()\\-+.1 \nab:/", max_size=40).map(str.strip))
@@ -178,3 +179,21 @@ def test_a_text_below_a_title_stays_its_authors():
     assert type(piping.joined("\n", [title, piping.Authored("*a*")])) is piping.Authored
     assert markup.plain(piping.joined("\n", [title, filled])) == "Title\nx"
     assert type(piping.joined("\n", [title, "typed"])) is str
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("[a], [b] **why**?", "Ann *1* **why**?"),
+        ("**Hi** [a]!\n[a], why [b]?", "**Hi**!\nWhy ann *1*?"),
+        ("Hi [a], [b], [a]", "Hi, ann *1*"),
+    ],
+)
+def test_gaps_of_empty_values_close_in_both_forms(text, filled):
+    """Rule 11.34: the form says what the text says."""
+    values = {"a": "", "b": "ann *1*"}
+    plain = piping.fill(text, values.get)
+    escaped = piping.fill(text, values.get, escape=markup.escape)
+
+    assert plain == filled
+    assert markup.plain(escaped) == plain.replace("**", "")

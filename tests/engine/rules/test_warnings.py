@@ -441,16 +441,16 @@ ALL_VARIABLES = sorted(names.VARIABLES | names.bucket_variables(BUCKET.key))
 
 
 @pytest.mark.parametrize("spelt", [str, str.upper, title_case])
-@pytest.mark.parametrize("variable", [*ALL_VARIABLES, *PROMPT_VARIABLES])
-def test_a_block_with_the_name_of_a_variable_is_warned_of(variable: str, spelt: Any) -> None:
-    named = replace(OTHER, name=spelt(variable))
+def test_a_block_with_the_name_of_a_variable_is_warned_of(spelt: Any) -> None:
     scored = {"scoring_enabled": True, "buckets": (BUCKET,)}
+    for variable in [*ALL_VARIABLES, *PROMPT_VARIABLES]:
+        named = replace(OTHER, name=spelt(variable))
 
-    ((field, message),) = ambiguous(QUESTION, named, **scored)
+        ((field, message),) = ambiguous(QUESTION, named, **scored)
 
-    assert field == "blocks[1].name"
-    assert f"{variable}" in str(message)
-    assert ("is written" in str(message)) is (variable not in PROMPT_VARIABLES)
+        assert field == "blocks[1].name"
+        assert variable in str(message)
+        assert ("is written" in str(message)) is (variable not in PROMPT_VARIABLES), variable
 
 
 def test_a_score_is_a_variable_only_while_scoring_is_on() -> None:

@@ -42,6 +42,7 @@ SETUP_STEP = ("account/setup/<int:community_id>/<slug:slug>/", "slug")
 # Arguments that name no object of a community.
 FIXED: Mapping[str, Any] = {
     "app_label": "communities",
+    "colour": "4b4fcc",
     "format": "csv",
     "key": "x-y",
     "number": 1,

@@ -38,6 +38,8 @@ TABLE: dict[str, tuple[str, str]] = {
     "pictures/<slug:name>": (ANYBODY, NO_SUCH_METHOD),
     "brands/<str:name>.css": (NOTHING, NO_SUCH_METHOD),
     "s/<slug:slug>": (ANYBODY, SAME),
+    "s/<slug:slug>/card.png": (ANYBODY, NO_SUCH_METHOD),
+    "brands/<str:colour>.svg": (ANYBODY, NO_SUCH_METHOD),
     "q/<slug:code>": (LEADS_ON, NO_SUCH_METHOD),
     "r/<uuid:token>": (ANYBODY, NO_SUCH_METHOD),
     "r/<uuid:token>.json": (ANYBODY, NO_SUCH_METHOD),
@@ -135,6 +137,7 @@ TABLE: dict[str, tuple[str, str]] = {
 FOR_HOLDERS = {
     "pictures/<slug:name>",
     "s/<slug:slug>",
+    "s/<slug:slug>/card.png",
     "q/<slug:code>",
     "r/<uuid:token>",
     "r/<uuid:token>.json",

@@ -49,6 +49,7 @@ USAGE = {
     "cache_read_input_tokens": 0,
     "service_tier": "standard",
 }
+BAD_OUTCOMES = ("errored", "canceled", "expired")
 _CONTENT_TYPE = {"content-type": "application/json"}
 
 
@@ -96,9 +97,9 @@ class Loopback:
     path = "/v1/messages"
     usage: Mapping[str, Any] = USAGE
 
-    def __init__(self, *, port: int = 0, delay: float = 0.0) -> None:
+    def __init__(self, *, port: int = 0, delay: float = 0.0, counts_tokens: bool = False) -> None:
         self.default: Reply = self._json_reply(improvise)
-        self.delay = delay
+        self.delay, self.counts_tokens = delay, counts_tokens
         self._lock = threading.Lock()
         self._requests: list[ReceivedRequest] = []
         self._queue: deque[Reply] = deque()
@@ -190,7 +191,8 @@ class Loopback:
     def reply_to(self, received: ReceivedRequest) -> Reply:
         """Store a request, and return the response to it."""
         with self._lock:
-            self._requests.append(received)
+            if not self.counts_tokens:  # then it serves for long, and remembers nothing
+                self._requests.append(received)
             if received.path != self.path:
                 return self._error_reply(404, "not_found_error", f"There is no {received.path}.", {})
             if refusal := self._refusal_of(received):
@@ -242,9 +244,16 @@ class Loopback:
             "content": content,
             "stop_reason": "end_turn",
             "stop_sequence": None,
-            "usage": {**self.usage, **changes.pop("usage", {})},
+            "usage": {**self.usage, **self._counted(body, content), **changes.pop("usage", {})},
         }
         return json.dumps({**message, **changes}).encode()
+
+    def _counted(self, body: Body, content: list[Any]) -> Mapping[str, int]:
+        """Tokens of four characters each, if it counts them."""
+        if not self.counts_tokens:
+            return {}
+        texts = {"input_tokens": [body["system"], body["messages"]], "output_tokens": content}
+        return {name: len(json.dumps(text, ensure_ascii=False)) // 4 for name, text in texts.items()}
 
     def _error_reply(self, status: int, type: str, message: str, headers: Mapping[str, str]) -> Reply:
         error = {"type": "error", "error": {"type": type, "message": message}, "request_id": "req_loopback"}
@@ -262,6 +271,73 @@ class Loopback:
         if problems := problems_with_request(received.body):
             return self._error_reply(400, "invalid_request_error", " ".join(problems), {})
         return None
+
+
+class BulkLoopback(Loopback):
+    """The API with message batches. What it answers to each of their requests is queued as other responses.
+
+    A batch is over once somebody has looked at it `looks` times. `outcomes` are those of single requests, by
+    their numbers: `errored`, `canceled` or `expired`. If it is `lost`, it knows none of its batches.
+    """
+
+    def __init__(self, *, looks: int = 1, outcomes: Mapping[int, str] | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.looks, self.outcomes, self.lost = looks, outcomes or {}, False
+        self.batches: dict[str, list[dict[str, Any]]] = {}
+        self.cancelled: list[str] = []
+        self._looked: dict[str, int] = {}
+
+    def reply_to(self, received: ReceivedRequest) -> Reply:
+        path = received.path.removeprefix(f"{self.path}/batches")
+        if path == received.path:
+            return super().reply_to(received)
+        with self._lock:
+            self._requests.append(received)
+        _, id, what = [*path.split("/"), "", ""][:3]
+        if not id:
+            return self._begun(received)
+        if id not in self.batches or self.lost:
+            return self._error_reply(404, "not_found_error", "There is no such batch.", {})
+        if what == "cancel":
+            self.cancelled.append(id)
+        elif what == "results":
+            return Reply(body=lambda _body: b"\n".join(self._results(id)))
+        else:
+            self._looked[id] += 1
+        return Reply(body=lambda _body: json.dumps(self._batch(id)).encode())
+
+    def _begun(self, received: ReceivedRequest) -> Reply:
+        sent = received.body["requests"]
+        problems = [problem for each in sent for problem in problems_with_request(each["params"])]
+        if problems or len({each["custom_id"] for each in sent}) < len(sent):
+            return self._error_reply(400, "invalid_request_error", " ".join(problems), {})
+        id = f"msgbatch_{len(self.batches)}"
+        self.batches[id], self._looked[id] = sent, 0
+        return Reply(body=lambda _body: json.dumps(self._batch(id)).encode())
+
+    def _batch(self, id: str) -> dict[str, Any]:
+        sent, is_over = self.batches[id], self._looked[id] >= self.looks
+        names = [self.outcomes.get(n, "succeeded") if is_over else "processing" for n in range(len(sent))]
+        kinds = ("processing", "succeeded", *BAD_OUTCOMES)
+        return {
+            "id": id,
+            "type": "message_batch",
+            "processing_status": "ended" if is_over else "in_progress",
+            "request_counts": {kind: names.count(kind) for kind in kinds},
+            "results_url": "https://elsewhere.example/results" if is_over else None,
+        }
+
+    def _results(self, id: str) -> list[bytes]:
+        """The lines of the results, the last request first."""
+        lines = []
+        for n, each in enumerate(self.batches[id]):
+            result: dict[str, Any] = {"type": self.outcomes.get(n, "succeeded")}
+            if result["type"] == "succeeded":
+                with self._lock:
+                    reply = self._queue.popleft() if self._queue else self.default
+                result["message"] = json.loads(reply.body(each["params"]))
+            lines.append(json.dumps({"custom_id": each["custom_id"], "result": result}).encode())
+        return lines[::-1]
 
 
 class ChatLoopback(Loopback):
@@ -354,6 +430,9 @@ def _handler_for(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
+        def do_GET(self) -> None:
+            self.do_POST()
+
         def do_POST(self) -> None:
             loopback.begin()
             try:
@@ -402,10 +481,12 @@ def _main() -> None:
     parser.add_argument("--port", type=int, default=9100)
     parser.add_argument("--delay", type=float, default=0.0, help="seconds that each response takes")
     parser.add_argument("--overloaded", action="store_true", help="respond with 529 to every request")
+    parser.add_argument("--counts-tokens", action="store_true", help="and forget what was asked")
     parser.add_argument("--chat", action="store_true", help="speak chat completions, without a key")
     arguments = parser.parse_args()
     kind = partial(ChatLoopback, needs_key=False) if arguments.chat else Loopback
-    with kind(port=arguments.port, delay=arguments.delay) as loopback:
+    counts = arguments.counts_tokens
+    with kind(port=arguments.port, delay=arguments.delay, counts_tokens=counts) as loopback:
         if arguments.overloaded:
             loopback.default_to_error(529, "overloaded_error", "Overloaded")
         address = (

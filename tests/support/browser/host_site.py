@@ -22,7 +22,7 @@ for (const name of ["localStorage", "sessionStorage"]) {
   Object.defineProperty(window, name, { get() { throw new DOMException("blocked", "SecurityError"); } });
 }
 """
-SCRIPT = '<script src="{site}/static/surveys/embed.js" data-survey="{slug}"></script>'
+SCRIPT = '<script src="{site}/static/surveys/embed.js" data-survey="{slug}"{more}></script>'
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -38,9 +38,15 @@ class HostSite:
     address: str
     site: str
 
-    def show(self, made: Project, *, before: str = "", after: str = "", style: str = "") -> None:
-        """Write the page that embeds a survey with our script, between other contents."""
-        self.write(before + SCRIPT.format(site=self.site, slug=made.slug) + after, style=style)
+    def show(
+        self, made: Project, *, before: str = "", after: str = "", style: str = "", more: str = ""
+    ) -> None:
+        """Write the page that embeds a survey with our script, between other contents.
+
+        The script has `more` attributes.
+        """
+        line = SCRIPT.format(site=self.site, slug=made.slug, more=f" {more}" if more else "")
+        self.write(before + line + after, style=style)
 
     def write(self, body: str, *, style: str = "") -> None:
         """Write the page."""

@@ -1,6 +1,10 @@
-"""Scripts of any shape and answers to their blocks, for tests with generated data."""
+"""Scripts of any shape and answers to their blocks, for tests with generated data.
+
+Strategies are made once: hypothesis checks a new one, which takes longer than drawing from it.
+"""
 
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -14,11 +18,11 @@ SCORES = ["score", "max_score", "score_fire", "max_score_ice", "score_correct", 
 KINDS = ["single_punch", "multi_punch", "open_text", "open_numeric", "content_block", "calculated_block"]
 
 
-@st.composite
-def conditions(draw, before: list[str]):
+@cache
+def conditions(before: tuple[str, ...]) -> st.SearchStrategy[str | None]:
     """An expression over the earlier questions."""
     if not before:
-        return None
+        return st.none()
     leaf = st.one_of(
         st.builds(
             "{} {} {}".format,
@@ -41,19 +45,17 @@ def conditions(draw, before: list[str]):
         ),
         max_leaves=4,
     )
-    return draw(st.none() | tree)
+    return st.none() | tree
 
 
-@st.composite
-def formulas(draw, before: list[str]) -> str:
+@cache
+def formulas(before: tuple[str, ...]) -> st.SearchStrategy[str]:
     """A formula over scores and earlier blocks."""
     names = st.sampled_from([*before, *SCORES]).map("[{}]".format)
-    return draw(
-        st.one_of(
-            st.just("argmax([score_fire], [score_ice])"),
-            st.builds("{} + 2 * {}".format, names, names),
-            st.builds("if {} > 1 then {} else b".format, names, names),
-        )
+    return st.one_of(
+        st.just("argmax([score_fire], [score_ice])"),
+        st.builds("{} + 2 * {}".format, names, names),
+        st.builds("if {} > 1 then {} else b".format, names, names),
     )
 
 
@@ -63,7 +65,7 @@ def scripts(draw) -> Any:
     blocks = []
     for n in range(draw(st.integers(1, 9))):
         kind = draw(st.sampled_from(KINDS))
-        raw = {"type": kind, "name": f"B{n}", "precondition": draw(conditions(list(before)))}
+        raw = {"type": kind, "name": f"B{n}", "precondition": draw(conditions(tuple(before)))}
         if kind in ("single_punch", "multi_punch"):
             raw["options"] = [
                 {"value": word, "score_values": {key: Decimal(points) for key, points in weights.items()}}
@@ -74,7 +76,7 @@ def scripts(draw) -> Any:
                 several = kind == "multi_punch" and draw(st.booleans())
                 raw["correct_answer_ids"] = [10 * (n + 1) + m for m in range(2 if several else 1)]
         if kind == "calculated_block":
-            raw["calculated_formula"] = draw(formulas(list(before)))
+            raw["calculated_formula"] = draw(formulas(tuple(before)))
         if kind != "content_block":
             before.append(f"B{n}")
         blocks.append(raw)
@@ -82,10 +84,13 @@ def scripts(draw) -> Any:
 
 
 def replies(block) -> st.SearchStrategy[Any]:
-    ids = [option.id for option in block.options]
+    other = block.other and block.other.id
+    return _replies(block.type, tuple(option.id for option in block.options), other)
 
+
+@cache
+def _replies(kind: str, ids: tuple[int, ...], other: int | None) -> st.SearchStrategy[Any]:
     def reply(chosen: list[int]) -> dict[str, Any]:
-        other = block.other and block.other.id
         own = {"other": {"option_id": other, "text": "own"}} if other in chosen else {}
         return {"option_ids": chosen, **own}
 
@@ -95,4 +100,4 @@ def replies(block) -> st.SearchStrategy[Any]:
         "open_text": lambda: st.sampled_from(WORDS).map(lambda text: {"text": text}),
         "open_numeric": lambda: st.integers(0, 2).map(lambda number: {"number": str(number)}),
     }
-    return st.just({"skipped": True}) | by_kind[block.type]()
+    return st.just({"skipped": True}) | by_kind[kind]()

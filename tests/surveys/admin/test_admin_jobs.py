@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 from redis.exceptions import RedisError
 
+from communities.ground import redis_connection
 from surveys.ai import spending
 from tests.factories import MemberFactory, ProjectFactory, StaffFactory
 from tests.support.staff import client_of, signed_in
@@ -53,7 +54,7 @@ def test_the_page_is_shown_without_redis(monkeypatch: pytest.MonkeyPatch) -> Non
     def refuse() -> None:
         raise RedisError
 
-    monkeypatch.setattr(spending.redis_connection, "client", refuse)
+    monkeypatch.setattr(redis_connection, "client", refuse)
 
     assert spending.follow_ups_of(1, at=timezone.now()) == {}
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from html import unescape
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from surveys.models import Project
+from surveys.services.representations import script
 from surveys.services.representations.project import project_as_json
 from tests.support.staff import Staff
 from tests.support.surveys import scenario
-from tests.support.surveys.project_tabs import draft, form_of, project_staff, send, tab
+from tests.support.surveys.project_tabs import LIST, draft, form_of, project_staff, send, tab
 from tests.support.surveys.scenario import CHOICE
 
 pytestmark = pytest.mark.django_db
@@ -118,8 +120,40 @@ def test_the_tab_says_how_far_each_limit_is_used(staff: Staff) -> None:
 
     page = staff.client.get(tab(made.pk, "delivery")).content.decode()
 
-    assert "All completed responses:\n        0 of 5" in page
-    assert "0 of 1" in page
+    assert "Empty: as many as come. 0 of 5 are taken." in page
+    assert "0 of 1 are taken." in page
+
+
+def test_a_quota_on_an_unknown_option_warns(staff: Staff) -> None:
+    """Rule 6.250."""
+    made = draft()
+    scenario.write(made, {**CHOICE, "name": "colour"})
+    quotas = [{"where": 'colour = "rde" OR language = "xx"', "limit": 1, "message": None}]
+    ends = [{"where": 'colour = "green"', "message": "!", "url": None, "label": None, "redirect": False}]
+    Project.objects.filter(pk=made.pk).update(quotas=quotas, ends=ends)
+
+    page = unescape(staff.client.get(tab(made.pk, "delivery")).content.decode())
+    made.refresh_from_db()
+    found = script.warnings_about(made, scenario.script(made))
+
+    assert page.count("Warning: ") == 1
+    assert 'compares colour with "rde", which is the value of none of its options.' in page
+    assert [(each["field"], each["code"], each["block_id"]) for each in found] == [
+        ("settings.quotas[0].where", "unknown_value", None)
+    ]
+
+
+@pytest.mark.parametrize(("most", "word"), [(2, "Open"), (1, "Open, full"), (None, "Open")])
+def test_a_full_project_says_so_in_its_header(staff: Staff, most: int | None, word: str) -> None:
+    """Rule 6.251."""
+    made = scenario.project(CHOICE, community=staff.community, max_completes=most)
+    scenario.say(scenario.begin(made, "p"), 0)
+
+    page = staff.client.get(tab(made.pk, "delivery"))
+    projects = staff.client.get(LIST).content.decode()
+
+    assert page.context["header"].state.word == word
+    assert f">{word}</span>" in projects
 
 
 def test_a_poll_has_no_settings_of_several_questions(staff: Staff) -> None:

@@ -419,3 +419,37 @@ def test_admins_are_led_to_the_member(client):
     assert f'href="{page}"' in one(client, made, key)
     assert f'href="{page}"' not in one(creator, made, key)
     assert signed_in(ann.user).get(tab(made.pk, "response", key)).status_code == 302
+
+
+def test_a_condition_selects_responses_and_written_answers(client):
+    """Rule 6.265."""
+    made = scenario.project({**CHOICE, "name": "colour"}, {**TEXT, "name": "why"})
+    keys = [answered(made, f"p{n}", colour, f"because {n}") for n, colour in enumerate((0, 1, 0))]
+    query = "?where=colour+%3D+%22red%22"
+    [why] = made.blocks.filter(name="why").values_list("pk", flat=True)
+
+    shown = client_look(client, tab(made.pk, "responses") + query)
+    written = client_look(
+        client, reverse("admin:surveys_project_results_answers", args=[made.pk, why]) + query
+    )
+    first = client_look(client, tab(made.pk, "response", keys[0]) + query)
+
+    assert row_titles(shown) == ["p2", "p0"]
+    assert "because 2" in written
+    assert "because 1" not in written
+    assert f"{keys[2]}/{query}" in first
+    assert f"{keys[1]}/" not in first
+    for each in (shown, written):
+        assert f'href="{tab(made.pk, "results")}{query}"' in each
+
+
+def test_a_condition_with_a_fault_selects_nothing_and_says_why(client):
+    """Rule 6.265."""
+    made = scenario.project({**CHOICE, "name": "colour"})
+    answered(made, "p", 0)
+
+    for name in ("responses", "results"):
+        shown = client.get(tab(made.pk, name) + "?where=color+%3D+1").content.decode()
+        assert "There is no block or variable named color" in shown or "color" in shown
+        assert 'aria-describedby="where-error"' in shown
+    assert row_titles(client_look(client, tab(made.pk, "responses") + "?where=color+%3D+1")) == ["p"]

@@ -214,7 +214,7 @@ def test_the_page_costs_the_same_however_many_questions_and_answers(client, djan
     respond(made, *[0] * 6, "x", times=4)
     look(client, made)
 
-    with django_assert_max_num_queries(23):
+    with django_assert_max_num_queries(25):
         look(client, made)
 
 

@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 
 from tests.support.caller import Caller
+from tests.support.instruments.respondent import build, sit
 from tests.support.staff import Staff
 from tests.support.surveys.project_tabs import superuser, tab
 from tests.support.surveys.quizzes import quiz
@@ -79,3 +80,25 @@ def test_without_a_filter_cards_say_that_nobody_has_answered() -> None:
 
     assert html.count("Nobody has answered this yet.") == 2
     assert "selected responses" not in html
+
+
+def test_results_tell_who_chose_exactly_the_right_options() -> None:
+    """Rule 6.258."""
+    several = {
+        "type": "multi_punch",
+        "prompt": "Which are games?",
+        "name": "games",
+        "options": [{"value": value} for value in ("chess", "go", "tea")],
+        "correct_answer_indexes": [0, 1],
+        "required": False,
+    }
+    caller = Caller()
+    fields = {"script": {"blocks": [several]}, "scoring": {"enabled": True}}
+    project = build(caller, {"name": "Games", "type": "convo", **fields})
+    for chosen in (["go", "chess"], ["chess"], ["chess", "go", "tea"], ["chess", "go"], ["tea"]):
+        sit(caller, project, {"games": chosen})
+
+    html = page(superuser(), project)
+
+    assert re.search(r"Right answers</dt>\s*<dd[^>]*>\s*40% \(2\)", html)
+    assert "Right answers" not in page(superuser(), project, "?status=partial")

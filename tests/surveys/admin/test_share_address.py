@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 from io import BytesIO
 
 import pytest
 from PIL import Image
 
 from communities.models import AuditEntry
-from surveys.models import Project, project
+from surveys.models import Project
 from tests.support.staff import Staff
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import project_staff, tab
@@ -42,7 +43,7 @@ def test_a_code_that_is_taken_is_not_given_again(staff: Staff, monkeypatch):
     scenario.project(CHOICE, short_code="2222222")
     made = scenario.project(CHOICE)
     signs = iter("2" * 7 + "3" * 7)
-    monkeypatch.setattr(project.secrets, "choice", lambda among: next(signs))
+    monkeypatch.setattr(secrets, "choice", lambda among: next(signs))
 
     staff.client.post(tab(made.pk, "share_short_address"))
 

@@ -15,7 +15,7 @@ from surveys.models import Analysis
 from surveys.services.ai_work.analysis import differences
 from surveys.services.ai_work.analysis.differences import _Table, _told
 from surveys.services.ai_work.analysis.texts import WRITTEN_BY_US, well_founded
-from tests.support.caller import CHOICE
+from tests.support.caller import CHOICE, TEXT
 from tests.support.surveys import scenario
 from tests.support.surveys.analyses import (
     Reads,
@@ -136,6 +136,26 @@ def test_a_summary_tells_which_groups_differ(connect: Any) -> None:
 
     assert "Of those who answered" in told["summary"]
     assert "(chi-squared test, p < 0.001)" in told["summary"]
+
+
+@pytest.mark.django_db
+def test_a_summary_tells_which_groups_mention_a_theme(connect: Any) -> None:
+    """Rule 10.105. Groups of fewer than ten answers that were read are left out."""
+    provider = connect(Reads())
+    caller = rich()
+    project = survey(caller, CHOICE, {**TEXT, "prompt": "What else?"})
+    red, green = [(0, "#slow")] * 12 + [(0, "fine")] * 4, [(1, "#slow")] * 3 + [(1, "fine")] * 13
+    said = [*red, *green, *[(2, "#slow")] * 9]
+    for colour, text in said:
+        scenario.say(scenario.begin(project), colour, text)
+
+    analysed(caller, project)
+
+    (overview,) = provider.overviews
+    assert overview.differences == [
+        "Of the answers to “What else?” by those who answered “red” to “Which colour?”, 75% mention “Slow”, "
+        "and 46.9% of all groups together (chi-squared test, p = 0.001)."
+    ]
 
 
 @pytest.mark.django_db

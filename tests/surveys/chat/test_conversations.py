@@ -98,7 +98,7 @@ def test_a_number_that_does_not_fit_is_explained_and_what_was_typed_is_kept(chat
 
     marit.press("Enter a number")
     marit.write("ninety")
-    assert "This is not a number." in marit.text
+    assert "This is not a number. Please write it with digits, for example 12.50." in marit.text
     marit.press("Change answer")
     assert marit.window["components"][-1]["component"]["value"] == "ninety"
     marit.write("99")

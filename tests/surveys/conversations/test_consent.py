@@ -165,7 +165,7 @@ def test_a_page_stores_nothing_before_the_box_is_ticked_and_keeps_what_was_typed
     assert visitor.status == 422
     assert "Please tick the box to agree." in visitor.page
     assert "a long thought" in visitor.page
-    assert 'href="#consent"' in visitor.page
+    assert 'id="consent-error" class="error"' in visitor.page
     assert consents() == []
 
     visitor.send(value="a long thought", consent=mark_of(visitor))

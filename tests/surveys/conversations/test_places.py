@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from functools import partial
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from surveys.models import Conversation, Project, QuotaCount
 from surveys.services.conversations import places
-from surveys.services.ground import lookup
+from surveys.services.ground import lookup, selecting
 from tests.support.caller import Caller, faults
 from tests.support.concurrency import run_together
 from tests.support.surveys import scenario
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 COLOUR = {**QUESTION, "name": "colour"}
 WHY = {"type": "open_text", "prompt": "Why?", "name": "why"}
 WEB = {"audience": {"participation": "open_web"}}
+IMPORTED = {"started_at": "2026-01-01T00:00:00Z", "submitted_at": "2026-01-01T00:10:00Z"}
 RED = {"where": 'colour = "red"', "limit": 2, "message": "Enough red."}
 
 
@@ -197,15 +200,15 @@ def test_imports_take_places_and_are_not_refused() -> None:
 
 @pytest.fixture
 def counted(monkeypatch: Any) -> list[int]:
-    """The projects whose responses were counted, in order."""
+    """How many expressions each statement counted, in order."""
     found: list[int] = []
-    count = places._completed_states
+    count = selecting.count
 
-    def noted(project_id: int) -> Any:
-        found.append(project_id)
-        return count(project_id)
+    def noted(texts: Any, **more: Any) -> Any:
+        found.append(len(texts))
+        return count(texts, **more)
 
-    monkeypatch.setattr(places, "_completed_states", noted)
+    monkeypatch.setattr(selecting, "count", noted)
     return found
 
 
@@ -220,7 +223,7 @@ def test_pages_count_the_responses_of_a_quota_once(counted: list[int]) -> None:
         Visitor(made).look().send(value="a")
 
     assert places.WORDS in Visitor(made).look().page
-    assert counted == [made.pk]
+    assert counted == [1]
 
 
 def test_eight_who_begin_at_one_time_count_once(counted: list[int]) -> None:
@@ -284,6 +287,196 @@ def test_a_deletion_in_another_language_is_counted_too() -> None:
     assert figures(caller, project)[0][2] == 0
 
 
+def test_an_import_counts_its_own_responses_alone(monkeypatch: Any) -> None:
+    """Rule 6.186."""
+    caller = Caller()
+    project = open_to_all(caller, quotas=[RED, {"where": 'colour = "green"', "limit": 9}])
+    for value in ("red", "green", "red"):
+        answered(caller, project, value)
+    lines = caller.get(f"/projects/{project['id']}/responses").json()["data"]
+    looked_at: list[Any] = []
+    count = selecting.count
+
+    def noted(texts: Any, *, among: Any, **more: Any) -> Any:
+        looked_at.append(among)
+        return count(texts, among=among, **more)
+
+    monkeypatch.setattr(selecting, "count", noted)
+
+    assert caller.post(f"/projects/{project['id']}/responses", {"data": lines}).status_code == 201
+
+    [(sql, [ids])] = looked_at
+    assert (sql, len(ids)) == ("c.id = ANY(%s)", 3)
+    assert [filled for *_, filled in figures(caller, project)] == [4, 2]
+    assert len(looked_at) == 1
+
+
+GREEN = {"where": 'colour = "green"', "limit": 9}
+
+
+def test_a_script_write_keeps_the_counts_of_quotas_that_mean_the_same(counted: list[int]) -> None:
+    """Rule 6.186."""
+    caller = Caller()
+    quotas = [RED, GREEN, {"where": 'why != ""', "limit": 9}]
+    project = open_to_all(caller, COLOUR, {**WHY, "required": False}, quotas=quotas)
+    talk = Talk(caller, project)
+    assert [talk.answer(value)["status"] for value in ("red", "because")] == ["active", "completed"]
+    caller.post(f"/projects/{project['id']}/close", {})
+    script = f"/projects/{project['id']}/script"
+    colour = project["script"]["blocks"][0]
+    counted.clear()
+
+    assert caller.patch(f"{script}/blocks/{colour['id']}", {"prompt": "Other?"}).status_code == 200
+    assert [filled for *_, filled in figures(caller, project)] == [1, 0, 1]
+    assert counted == []
+    options = [{**each, "value": each["value"].replace("green", "lime")} for each in colour["options"]]
+    assert caller.patch(f"{script}/blocks/{colour['id']}", {"options": options}).status_code == 200
+    assert [(where, filled) for where, _, filled in figures(caller, project)][1] == ('colour = "lime"', 0)
+    assert counted == [1]
+
+
+def test_a_script_write_that_changes_what_a_quota_means_has_it_counted_anew(counted: list[int]) -> None:
+    caller = Caller()
+    block = {**QUESTION, "name": "colour", "options": [{"value": "red"}, {"value": "lime", "label": "L"}]}
+    project = open_to_all(caller, block, quotas=[{"where": 'colour in "red, green"', "limit": 9}])
+    answered(caller, project, "lime")
+    caller.post(f"/projects/{project['id']}/close", {})
+    colour = project["script"]["blocks"][0]
+    assert figures(caller, project)[0][2] == 0
+    counted.clear()
+    options = [{**each, "value": each["value"].replace("lime", "green")} for each in colour["options"]]
+
+    path = f"/projects/{project['id']}/script/blocks/{colour['id']}"
+    assert caller.patch(path, {"options": options}).status_code == 200
+
+    assert (figures(caller, project)[0][2], counted) == (1, [1])
+
+
+def test_a_quota_that_was_left_out_for_a_while_is_counted_anew() -> None:
+    caller = Caller()
+    project = open_to_all(caller, quotas=[RED, GREEN])
+    answered(caller, project, "red")
+    path = f"/projects/{project['id']}"
+
+    caller.patch(path, {"settings": {"quotas": [GREEN]}})
+    answered(caller, project, "red")
+    caller.patch(path, {"settings": {"quotas": [RED, GREEN]}})
+
+    assert [filled for *_, filled in figures(caller, project)] == [2, 0]
+
+
+# --- Counts of a worker ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def woken(monkeypatch: Any) -> list[int]:
+    """The projects whose responses a worker was asked to count. Every count is too much for a request."""
+    found: list[int] = []
+    monkeypatch.setattr(places, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(places, "STEP", 0)  # so that each step is one response
+    monkeypatch.setattr(places, "wake", lambda _, project_id: found.append(project_id))
+    return found
+
+
+def shown(caller: Caller, project: Any) -> list[tuple[int, bool]]:
+    stored = lookup.get(community_id=caller.community.pk, project_id=int(project["id"]))
+    return [(each.filled, each.is_counting) for each in places.figures(stored)]
+
+
+def test_while_a_worker_counts_the_ends_wait_for_nothing(woken: list[int]) -> None:
+    """Rule 6.270."""
+    caller = Caller()
+    project = open_to_all(caller)
+    for value in ("red", "green", "red", "red"):
+        answered(caller, project, value)
+    caller.patch(f"/projects/{project['id']}", {"settings": {"quotas": [RED]}})
+
+    assert answered(caller, project, "red").status_code == 200
+    assert shown(caller, project) == [(0, True)]
+    assert woken == [int(project["id"])]
+    places.count(project_id=int(project["id"]))
+
+    assert shown(caller, project) == [(4, False)]
+    assert is_full(answered(caller, project, "red"), "settings.quotas[0]")
+    assert answered(caller, project, "green").status_code == 200
+
+
+def test_what_is_counted_so_far_refuses_already(woken: list[int]) -> None:
+    """Rule 6.270."""
+    caller = Caller()
+    project = open_to_all(caller)
+    for _ in range(3):
+        answered(caller, project, "red")
+    caller.patch(f"/projects/{project['id']}", {"settings": {"quotas": [RED]}})
+    shown(caller, project)
+    for _ in range(2):
+        places._count_step(int(project["id"]))
+
+    assert shown(caller, project) == [(2, True)]
+    assert is_full(answered(caller, project, "red"), "settings.quotas[0]")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_changes_while_a_worker_counts_is_counted_once(woken: list[int], seed: int) -> None:
+    """Rule 6.271."""
+    chance = random.Random(seed)
+    caller = Caller()
+    settings = {"change_poll": True, "max_completes_per_user": None, "quotas": []}
+    project = caller.make_open(COLOUR, type="poll", delivery=WEB, settings=settings)
+    pk, block = int(project["id"]), project["script"]["blocks"][0]["id"]
+    quotas = [{"where": f'colour = "{each}"', "limit": 99} for each in ("red", "green")]
+    talks = [Talk(caller, project, external_id=f"v{n}") for n in range(14)]
+    votes = {}
+
+    def vote(talk: Talk) -> None:
+        value = chance.choice(("red", "green"))
+        if talk in votes:
+            caller.post(f"{talk.path}/back", {})
+        body = {"block_id": block, "value": value}
+        assert caller.post(f"{talk.path}/answers", body).status_code == 200
+        votes[talk] = value
+
+    for talk in talks[:8]:
+        vote(talk)
+    for n in range(2):  # the second quota begins to be counted while the first is
+        caller.patch(f"/projects/{pk}", {"settings": {"quotas": quotas[: n + 1]}})
+        shown(caller, project)
+        for _ in range(3):
+            places._count_step(pk)
+            vote(chance.choice(talks))
+            gone = chance.choice([talk for talk in talks if talk in votes])
+            talks.remove(gone)
+            del votes[gone]
+            assert caller.delete(f"/responses/{gone.told['id']}").status_code == 204
+            imported = {**IMPORTED, "answers": [{"block_id": block, "value": "red"}]}
+            assert caller.post(f"/projects/{pk}/responses", {"data": [imported]}).status_code == 201
+            votes[object()] = "red"
+    while places._count_step(pk):
+        pass
+
+    assert shown(caller, project) == [
+        (list(votes.values()).count("red"), False),
+        (list(votes.values()).count("green"), False),
+    ]
+
+
+def test_a_worker_that_counts_is_left_alone_until_its_lease_is_over(woken: list[int]) -> None:
+    caller = Caller()
+    project = open_to_all(caller)
+    answered(caller, project, "red")
+    caller.patch(f"/projects/{project['id']}", {"settings": {"quotas": [RED]}})
+    shown(caller, project)
+    now, pk = timezone.now(), int(project["id"])
+
+    places.take_up(at=now)
+    QuotaCount.objects.update(leased_until=now + places.LEASE)
+    places.take_up(at=now)
+    places.count(project_id=pk)
+    assert (woken, shown(caller, project)) == ([pk, pk], [(0, True)])
+    places.take_up(at=now + places.LEASE)
+    assert woken == [pk] * 3
+
+
 # --- Expressions and the script -------------------------------------------------------------------
 
 
@@ -294,6 +487,8 @@ def test_a_deletion_in_another_language_is_counted_too() -> None:
         ('colour = "red" AND', "syntax_error", 19),
         ("colour = ", "syntax_error", 9),
         ("score > 3", "unknown_reference", 1),
+        ('colour = "red" OR answer = 1', "not_allowed", 19),
+        (" OR ".join(["colour = 1"] * 51), "too_many", 701),
     ],
 )
 @pytest.mark.parametrize("name", ["quotas", "ends"])

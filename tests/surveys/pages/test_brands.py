@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -18,10 +17,9 @@ from surveys.models import Project
 from tests.support.caller import TEXT, Caller, faults
 from tests.support.pictures import copied, foreign_pictures
 from tests.support.staff import Staff
-from tests.surveys.pages.test_pages_looks import PAIRS, contrast, themes
+from tests.support.surveys.looks import LOGO, OPEN_WEB, PAIRS, contrast, opened, themes
 
-LOGO, GROUND = "https://club.example/logo.png", "https://club.example/ground.png"
-OPEN_WEB = {"delivery": {"audience": {"participation": "open_web"}}}
+GROUND = "https://club.example/ground.png"
 COLOURS = st.from_regex("[0-9a-f]{6}", fullmatch=True)
 
 
@@ -112,12 +110,6 @@ def test_other_addresses_are_not_found(name: str) -> None:
 # --- Pages --------------------------------------------------------------------------------------------
 
 
-def opened(caller: Caller, **presentation: Any) -> str:
-    """The address of an open project with this presentation."""
-    made = caller.make_open(TEXT, presentation=presentation or None, **OPEN_WEB)
-    return f"/s/{Project.objects.get(pk=made['id']).slug}"
-
-
 def drawn(address: str) -> str:
     response = Client().get(address)
     assert response.status_code == 200
@@ -185,6 +177,19 @@ def test_a_project_has_its_own_brand_field_by_field() -> None:
         [theme.ACCENTS[4], "fff3e0", "serif", "-"],
     ]
     assert [each[4] != "-" for each in shown] == [True, True, False, False, False]
+
+
+@pytest.mark.django_db
+def test_shared_results_show_the_brand_too() -> None:
+    """Rule 6.194."""
+    caller = Caller()
+    caller.patch("/settings", {"accent_color": "c2185b"})
+    made = caller.make_open(
+        TEXT, settings={"share_results": True}, presentation={"font": "serif"}, **OPEN_WEB
+    )
+    token = Project.objects.get(pk=made["id"]).results_token
+
+    assert style_of(drawn(f"/r/{token}")) == "c2185b.-.serif.-.-"
 
 
 @pytest.mark.django_db

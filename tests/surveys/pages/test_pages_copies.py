@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -135,7 +136,7 @@ def test_a_link_that_shows_nothing_says_so(change: str, monkeypatch: pytest.Monk
         Conversation.objects.all().delete()
     elif change == "old":
         now = timezone.now()
-        monkeypatch.setattr(timezone, "now", lambda: now + timezone.timedelta(days=31))
+        monkeypatch.setattr(timezone, "now", lambda: now + timedelta(days=31))
     else:
         address = address[:-4]
     response = Client().get(address)

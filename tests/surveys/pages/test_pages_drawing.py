@@ -66,18 +66,18 @@ def test_the_help_says_how_many_options_to_choose(low, high, text):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "text", "inputmode"),
+    ("low", "high", "text", "takes_minus"),
     [
-        (None, None, "A number.", ""),
-        (0, None, "A number, at least 0.", "decimal"),
-        (None, 9, "A number, at most 9.", ""),
-        (-5, 1000, "A number from -5 to 1,000.", ""),
+        (None, None, "A number.", True),
+        (0, None, "A number, at least 0.", False),
+        (None, 9, "A number, at most 9.", True),
+        (-5, 1000, "A number from -5 to 1,000.", True),
     ],
 )
-def test_the_help_says_the_range_of_a_number(low, high, text, inputmode):
+def test_the_help_says_the_range_of_a_number(low, high, text, takes_minus):
     step = drawn("open_numeric", min=low, max=high)
 
-    assert (step.help, step.inputmode) == (text, inputmode)
+    assert (step.help, step.inputmode, step.takes_minus) == (text, "decimal", takes_minus)
 
 
 def test_the_middle_of_a_scale_is_told_where_there_is_one():

@@ -17,9 +17,9 @@ SHOWN = '<p id="description" class="text description"'
 @pytest.mark.parametrize(
     ("block", "control"),
     [
-        (TEXT, r'<textarea [^>]*aria-describedby="description help"'),
+        (TEXT, r'<textarea [^>]*aria-describedby="description"'),
         ({"type": "open_numeric"}, r'<input class="entry" [^>]*aria-describedby="description help"'),
-        ({**CHOICE, "answer_style": "select_menu"}, r'<select [^>]*aria-describedby="description help"'),
+        ({**CHOICE, "answer_style": "select_menu"}, r'<select [^>]*aria-describedby="description"'),
         (CHOICE, r'<fieldset\s+aria-describedby="description"'),
         ({**CHOICE, "type": "multi_punch"}, r'<fieldset\s+aria-describedby="description help"'),
         (SAYING, r'<h2 id="question"'),
@@ -92,13 +92,13 @@ def test_a_fraction_is_refused_where_whole_numbers_are_asked_for_and_kept_in_its
 @pytest.mark.parametrize(
     ("format_", "control"),
     [
-        ("line", r'type="text" value=""\s+autocomplete="off" aria-describedby="help"'),
+        ("line", r'type="text" value=""\s+autocomplete="off"[\s>]'),
         ("email", r'type="email" value=""\s+autocomplete="email" aria-describedby="help"'),
         ("url", r'type="url" value=""\s+autocomplete="url" aria-describedby="help"'),
         ("phone", r'type="tel" value=""\s+autocomplete="tel" aria-describedby="help"'),
         (
             "date",
-            r'type="date" value=""\s+autocomplete="off" aria-describedby="help"\s+placeholder="2026-01-31"',
+            r'type="date" value=""\s+autocomplete="off"\s+placeholder="2026-01-31"',
         ),
     ],
 )
@@ -117,7 +117,8 @@ def test_another_answer_is_told_once_at_the_field_and_kept_there():
     visitor = Visitor(made).look().send(value="31.1.2026")
 
     assert visitor.status == 422
-    assert '<p id="field-error" class="error">Answer with a date, such as 2026-01-31.</p>' in visitor.page
+    assert visitor.page.count("Answer with a date, such as 2026-01-31.") == 1
+    assert visitor.has_control('id="field-error" class="error">.*Answer with a date, such as 2026-01-31.</p>')
     # A control for dates alone would not show what was typed
     assert re.search(
         r'type="text" value="31\.1\.2026"\s+autocomplete="off" aria-describedby="help field-error"',

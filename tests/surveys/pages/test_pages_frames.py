@@ -176,3 +176,29 @@ class TestWithoutCookies:
 
         assert visitor.status == 403
         assert not made.conversations.exists()
+
+
+@pytest.mark.parametrize(
+    ("sent", "theme", "kept"),
+    [
+        ("colloquy-theme=5", "5", "&amp;colloquy-theme=5"),
+        ("colloquy-theme=9", "2", ""),
+        ("colloquy-theme=5<script>", "2", ""),
+        ("colloquy-accent=0a7d5a", "2", "&amp;colloquy-accent=0a7d5a"),
+        ("colloquy-accent=red", "2", ""),
+    ],
+)
+def test_the_site_around_a_frame_chooses_its_look(sent, theme, kept):
+    """Rule 6.235."""
+    made = scenario.project(TEXT, presentation={"theme_id": 2, "accent_color": "bf2352"})
+
+    framed, plain = (
+        Client().get(f"/s/{made.slug}?{query}").content.decode() for query in (f"embed=1&{sent}", sent)
+    )
+
+    assert f'data-theme="{theme}"' in framed
+    assert f'action="/s/{made.slug}?embed=1{kept}"' in framed
+    assert ("0a7d5a" in framed) == ("0a7d5a" in sent)
+    assert ("bf2352" in framed) == (not kept)
+    assert 'data-theme="2"' in plain
+    assert f'action="/s/{made.slug}"' in plain

@@ -34,7 +34,7 @@ def rows_of(visitor):
         (
             re.findall(r'<p id="row-\d+" class="text">([^<]*)', row)[0],
             re.findall(r'value="(\d+)"[^>]* checked', row),
-            re.findall(r'<p id="field-error-\d+" class="error">([^<]*)', row),
+            re.findall(r'<p id="field-error-\d+" class="error">(?:<span[^>]*>Error: </span>)?([^<]*)', row),
         )
         for row in rows
     ]
@@ -100,7 +100,7 @@ def test_a_row_that_is_refused_is_named_and_everything_that_was_chosen_is_kept(s
     needed = ["This question needs an answer."]
     assert visitor.status == 422
     assert [row[1:] for row in rows_of(visitor)] == [([], needed), (["2"], []), ([], needed)]
-    assert f'<a href="#field-{ids_of(made)[names[0]]}">' in visitor.page
+    assert f'id="field-{ids_of(made)[names[0]]}" autofocus' in visitor.page
     assert scenario.answers_of(made) == []
     send(visitor, made, **dict.fromkeys(names, 2))
     assert len(scenario.answers_of(made)) == 3
@@ -307,3 +307,35 @@ def test_rows_have_the_look_of_their_questions(style, icon):
     assert page.count(looks[style]) == 2
     for described in re.findall(r'aria-(?:describedby|labelledby)="([^"]*)"', page):
         assert set(described.split()) <= set(ids)
+
+
+def test_short_options_stand_once_above_the_rows():
+    """Rule 6.237."""
+    rows = [{**PICK, "prompt": "Sky?"}, {**PICK, "prompt": "Sea?"}]
+
+    page = Visitor(scenario.project(*rows)).look().page
+
+    head = re.findall(r'<div class="head" aria-hidden="true">(.*?)</div>', page, flags=re.DOTALL)
+    assert [re.findall(r"<span[^>]*>([^<]*)", each) for each in head] == [["red", "green"]]
+    assert page.count('class="options row matrix"') == 2
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"options": ["red", "green", "blue", "white", "black", "grey"]},
+        {"options": ["red", "indistinguishable"]},
+        {"answer_style": "buttons"},
+        {"type": "rating", "max": 3},
+    ],
+)
+def test_others_stand_in_each_row(fields):
+    """Rule 6.237."""
+    row = {**PICK, **fields}
+    if "type" in fields:
+        row = {**ROW, "group": "Colours"}
+
+    page = Visitor(scenario.project(row, row)).look().page
+
+    assert 'class="rows"' in page
+    assert 'class="head"' not in page

@@ -193,10 +193,16 @@ def test_a_vote_is_changed_where_the_poll_allows_it(privacy_mode, htmx):
 
 @pytest.mark.parametrize("htmx", [False, True])
 def test_a_vote_is_taken_back_where_the_poll_allows_it(htmx):
+    """Rule 6.220."""
     made = poll(change_poll=True)
     visitor = voted(made, 0, htmx=htmx)
 
-    visitor.send("retract")
+    visitor.send("ask-retract")
+    assert "Take your vote back?" in visitor.page
+    visitor.send("look")
+    assert "Thank you." in visitor.page
+    assert scenario.counts(made)["completed"] == 1
+    visitor.send("ask-retract").send("retract")
 
     assert "Prompt 0." in visitor.page
     assert Answer.objects.count() == 0
@@ -211,6 +217,8 @@ def test_a_vote_stands_where_it_may_not_be_changed():
     assert "Change my vote" not in visitor.page
 
     visitor.send("change")
+    visitor.send("ask-retract")
+    assert "Take your vote back?" not in visitor.page
     visitor.send("retract")
     visitor.look().send(option=options(made)[1].id)
 
@@ -235,6 +243,36 @@ def test_who_has_voted_is_told_that_the_poll_is_closed():
     made.save()
 
     assert "You have voted in this poll. It is closed now." in visitor.look().page
+
+
+@pytest.mark.parametrize(
+    ("privacy_mode", "votes", "said"),
+    [
+        ("transparent", 0, "Nobody voted."),
+        ("transparent", 1, "1 person voted."),
+        ("transparent", 2, "2 people voted."),
+        ("anonymous", 0, "Fewer than 5 people voted."),
+        ("anonymous", 2, "Fewer than 5 people voted."),
+    ],
+)
+def test_a_closed_poll_says_how_many_voted_to_those_who_do_not_see_how(privacy_mode, votes, said):
+    """Rule 6.221."""
+    made = poll(poll_results_mode="voters_only", privacy_mode=privacy_mode)
+    for _ in range(votes):
+        voted(made, 0)
+    made.status = "inactive"
+    made.save()
+
+    visitor = Visitor(made).look()
+
+    assert said in visitor.page
+    assert bars(visitor) == []
+
+
+def test_a_closed_private_poll_says_nothing_to_strangers():
+    made = poll(participation="private", poll_results_mode="voters_only", status="inactive")
+
+    assert "voted" not in Visitor(made).look().page
 
 
 def test_a_vote_after_closing_is_refused_kindly():

@@ -68,7 +68,8 @@ def test_nothing_about_the_honeypot_is_what_browsers_fill_in():
 
     assert 'autocomplete="off"' in trap
     assert not re.search("name=.?(name|e?mail|tel|url|website|address|city|company|organi)", trap)
-    assert ">leave this empty <" in trap
+    assert ">leave this field empty. only programs fill it in: <" in trap
+    assert page.index('class="honeypot"') > page.index('class="button main"')  # nobody meets it first
 
 
 @pytest.mark.usefixtures("in_no_hurry")
@@ -368,7 +369,7 @@ def test_what_is_wrong_takes_the_focus_where_no_script_runs():
     visitor.send(value="")
 
     assert visitor.status == 422
-    assert visitor.has_control(r'id="summary"[^>]* autofocus')
+    assert visitor.has_control(r'id="field"[^>]* autofocus')
 
 
 def test_pages_have_no_inline_script_or_style():

@@ -76,22 +76,39 @@ class TestOnTheWay:
         assert list(XpEntry.objects.values_list("member_id", "delta")) == [(member.pk, 50)]
 
     @pytest.mark.parametrize("blocks", [[FIFTY], [BADGE]])
-    def test_strangers_read_from_the_start_that_only_members_get_it(self, blocks):
+    def test_strangers_read_from_the_start_how_to_collect_it(self, blocks):
+        """Rule 6.219."""
         made = project(QUESTION, *blocks, audience=OPEN_WEB)
         named = "XP" if blocks == [FIFTY] else "rewards"
-        said = f"Only members of the community get {named}, and you are not signed in as one."
+        said = rf'<a href="/account/login/\?next=[^"]*">\s*Sign in to collect {named}</a>'
 
         stranger, member = Visitor(made).look(), signed_in(made)
 
-        assert said in stranger.page
-        assert "Only members" not in member.page
-        assert "Only members" not in Visitor(project(QUESTION, audience=OPEN_WEB)).look().page
+        assert stranger.has_control(said)
+        assert "Sign in to collect" not in member.page
+        assert "Sign in to collect" not in Visitor(project(QUESTION, audience=OPEN_WEB)).look().page
+        stranger.send(option=option(made))
+        assert "Sign in to collect" not in stranger.look().page  # too late for this conversation
+        assert f"Only members of the community get {named}." in stranger.page
 
     def test_where_xp_are_off_nobody_reads_of_them(self):
         made = project(QUESTION, FIFTY, audience=OPEN_WEB)
         CommunitySettings.objects.update_or_create(community=made.community, defaults={"use_xp": False})
 
-        assert "Only members" not in Visitor(made).look().page
+        assert "Sign in to collect" not in Visitor(made).look().page
+
+    def test_strangers_read_of_no_xp_that_they_do_not_get(self):
+        """Rule 6.219."""
+        gift = giving(prompt="You get [xp_points] [xp_name]! Total now: [month_total_xp].", xp_amount=50)
+        made = project(QUESTION, gift, {**QUESTION, "name": "next"}, audience=OPEN_WEB)
+
+        visitor = Visitor(made).look().send(option=option(made))
+
+        assert heading(visitor) == "Members of the community get XP here."
+        visitor.send("go")
+        assert "Members of the community get XP here." in visitor.page
+        assert "You get" not in visitor.page
+        assert heading(answered(made)) == "+50 XP You get 50 XP! Total now: 50."
 
     def test_strangers_see_the_words_alone(self):
         made = project(QUESTION, giving(xp_amount=50), BADGE, audience=OPEN_WEB)

@@ -89,15 +89,16 @@ def test_back_shows_the_step_before_with_its_answer():
     assert visitor.has_control(f'value="{chosen}"[^>]* checked')
 
 
-def test_a_missing_answer_is_told_at_the_field_and_on_top():
+def test_a_missing_answer_is_told_once_at_the_field():
+    """Rule 6.211."""
     made = scenario.project({**CHOICE, "required": True})
     visitor = Visitor(made).look()
 
     visitor.send()
 
     assert visitor.status == 422
-    assert visitor.page.count("This question needs an answer.") == 2
-    assert 'id="summary"' in visitor.page
+    assert visitor.page.count("This question needs an answer.") == 1
+    assert visitor.has_control(r'id="field" autofocus[^>]* aria-describedby="field-error"')
 
 
 def test_what_was_typed_is_kept_beside_the_error():
@@ -301,11 +302,27 @@ def test_an_answer_takes_few_statements_and_a_short_page_wherever_it_stands(plac
     assert len(visitor.page) < 5_000
 
 
-@pytest.mark.parametrize(("locale", "number"), [("en", "12500"), ("de", "12.5")])
-def test_a_number_is_read_in_the_language_of_the_page(locale, number):
+@pytest.mark.parametrize(
+    ("locale", "typed", "number"),
+    [("en", "12,500", "12500"), ("de", "12.500", "12500"), ("en", "€ 12 000", "12000")],
+)
+def test_a_number_is_read_in_the_language_of_the_page(locale, typed, number):
+    """Rule 6.214."""
     made = scenario.project({"type": "open_numeric"})
     CommunitySettings.objects.update_or_create(community=made.community, defaults={"locale": locale})
 
-    Visitor(made).look().send(value="12,500")
+    Visitor(made).look().send(value=typed)
 
     assert [each.value for each in Answer.objects.all()] == [number]
+
+
+def test_a_number_with_two_readings_is_refused_with_both_of_them():
+    """Rule 6.214."""
+    visitor = Visitor(scenario.project({"type": "open_numeric"})).look()
+
+    visitor.send(value="12.500")
+
+    assert visitor.status == 422
+    assert "This can be read as 12.5 or 12500. Please write one of these." in visitor.page
+    assert visitor.has_control('id="field"[^>]* value="12.500"')
+    assert not Answer.objects.exists()

@@ -39,7 +39,11 @@ SAID, SIGN = "You: </span>", '<span aria-hidden="true">😞</span>'
             f'{SIGN} <span class="visually-hidden">disappointed face, 1 of 2</span>',
         ),
         (LABELLED, "1", f"{SIGN} <span>Bad</span>"),
-        ({"type": "rating"}, "4", "<span>4 of 5 stars</span>"),
+        (
+            {"type": "rating"},
+            "4",
+            '<span aria-hidden="true">4 of 5 ★</span> <span class="visually-hidden">4 of 5 stars</span>',
+        ),
         ({"type": "nps"}, "9", "<span>9</span>"),
     ],
 )
@@ -49,6 +53,56 @@ def test_the_past_shows_what_was_pressed(block, value, said):
     visitor = Visitor(made).look().send(value=value)
 
     assert f"{SAID} {said}" in re.sub(r"\s+", " ", visitor.page).replace("</span><span", "</span> <span")
+
+
+STARS = {"type": "rating", "prompt": "How good?"}
+
+
+@pytest.mark.parametrize(("block", "read"), [(STARS, "4 of 5 ★"), (FACES, "😀"), ({"type": "nps"}, "9")])
+def test_a_point_reads_alike_in_tokens_past_steps_and_the_review(block, read):
+    """Rule 4.34."""
+    value = {"rating": "4", "nps": "9"}.get(str(block["type"]), "2")
+    asked = {**TEXT, "prompt": "You said [mark]. [Go](https://example.org/?q=[mark])"}
+    made = scenario.project({**block, "name": "mark"}, asked, review=True)
+
+    visitor = Visitor(made).look().send(value=value)
+    assert f"You said {read}. " in visitor.page
+    assert f'href="https://example.org/?q={value}"' in visitor.page
+    assert re.search(rf">{read}</span>", visitor.page)
+    visitor.send(value="Fine.")
+
+    assert "Please look at your answers" in visitor.page
+    assert re.search(rf"<dd>\s*<span[^>]*>{read}</span>", visitor.page)
+
+
+@pytest.mark.parametrize(("block", "read"), [(STARS, ["1 of 5 ★", "5 of 5 ★"]), (FACES, ["😞", "😀"])])
+def test_the_results_of_a_scale_read_like_its_control(block, read):
+    """Rule 4.34."""
+    made = scenario.project(block, type="poll", poll_results_mode="public")
+
+    visitor = Visitor(made).look().send(value="2")
+
+    bars = re.findall(r'<span aria-hidden="true">([^<]*)</span>', visitor.page.partition('class="bars"')[2])
+    assert [bars[0], bars[-1]] == read
+    cells = re.findall(r"<td>\s*<bdi>([^<]*)</bdi>", visitor.page)
+    assert [cells[0], cells[-1]] == read
+
+
+@pytest.mark.parametrize(
+    ("prompt", "pause", "shown"),
+    [
+        ("A word.", 2, 2),
+        ("word " * 20, 2, 6),
+        ("word " * 20, 9, 9),
+        ("字" * 40, 2, 7),
+        ("w " * 1_500, 2, 300),
+    ],
+)
+def test_a_timed_text_stays_as_long_as_reading_it_takes(prompt, pause, shown):
+    """Rule 6.217."""
+    made = scenario.project({**SAYING, "prompt": prompt, "continue_": Continue("pause", pause)}, TEXT)
+
+    assert f'data-pause="{shown}"' in Visitor(made).look().page
 
 
 def test_the_past_shows_the_emoji_of_a_choice_with_its_words():

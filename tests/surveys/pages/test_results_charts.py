@@ -215,7 +215,7 @@ def test_the_right_point_of_a_scale_is_marked_and_named_to_screen_readers():
     )
 
     assert [column.is_right for column in drawn.columns] == [False, True]
-    assert drawn.description.endswith("Right: 2.")
+    assert drawn.description.endswith("Right: 2 \N{BLACK STAR}.")
     assert [(fact.name, fact.value) for fact in drawn.facts] == [
         ("Right answers", "25% (1)"),
         ("Mean", "1.25 of 1 to 2"),

@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from communities.gate import authentication
+from communities.models import Mail
 from surveys.drawing import past
 from surveys.drawing.security import FRAMED_BY_US
 from surveys.engine.script import Block
@@ -246,17 +247,18 @@ def _down(*_: object) -> None:
 # --- The same page as respondents see ---------------------------------------------------------------
 
 SIGNED = re.compile(r'name="(csrfmiddlewaretoken|seal)" value="[^"]*"| data-owner="[^"]*"')
-HEAD = re.compile(r"<meta (property|name=\"(description|robots)\")[^>]*>")
+HEAD = re.compile(r"<meta (property|name=\"(description|robots|twitter:card)\")[^>]*>")
 ADDRESS = re.compile(r"(action|hx-post)=\"[^\"]*\"")
 HONEYPOT = re.compile(r'<div class="honeypot".*?</div>')
 NOTE = re.compile(r'<p class="note arrives"[^>]*>In the preview nothing is given\.</p>')
+SHARE = re.compile(r'<p class="actions" hidden data-share=.*?</p>')  # an address that is not open yet
 PRIZE = re.compile(r'<section class="earned".*?</section>|data-announce="Finished[^"]*"')
 
 
 def plain(page: Visitor) -> str:
     """The text of a page, without signatures, addresses, and the visitor's own XP."""
     text = page.response.content.decode()
-    for pattern in (SIGNED, HEAD, ADDRESS, HONEYPOT, NOTE, PRIZE):
+    for pattern in (SIGNED, HEAD, ADDRESS, HONEYPOT, NOTE, SHARE, PRIZE):
         text = pattern.sub("", text)
     return html.unescape(text)
 
@@ -363,7 +365,7 @@ def test_earlier_steps_of_a_preview_are_shown_on_request(monkeypatch: pytest.Mon
 
 
 def test_a_group_is_one_screen_here_too():
-    """Rule 6.225."""
+    """Rule 6.134."""
     row = {"type": "rating", "max": 3, "group": "The food", "required": True}
     rows = [row | {"key": name, "name": name, "prompt": f"{name}?"} for name in ("Soup", "Cake")]
     frame = Scene(*rows, TEXT | {"prompt": "You said [Soup] and [Cake]."}).frame().look()
@@ -372,7 +374,7 @@ def test_a_group_is_one_screen_here_too():
     frame.send(**{f"row-{first}": "3"})
     assert (frame.status, frame.page.count('<p id="field-error-')) == (422, 1)
     frame.send(**{f"row-{first}": "3", f"row-{second}": "1"})
-    assert "You said 3 and 1." in frame.page
+    assert "You said 3 of 3 ★ and 1 of 3 ★." in frame.page
 
     frame.send("back")
     assert re.findall(r'value="(\d)"[^>]* checked', frame.page) == ["3", "1"]
@@ -406,6 +408,21 @@ def test_the_preview_shows_the_review_and_changes_an_answer_from_there(htmx: boo
     frame.send("send")
     assert frame.state()["is_completed"] is True
     assert REVIEW not in frame.page
+
+
+def test_the_copy_of_the_answers_is_shown_and_mailed_to_nobody():
+    """Rule 6.225."""
+    frame = Scene(FIRST, settings={"mail_copy": True}).frame().look().send(value="My words")
+
+    frame.send("copy")
+    assert "My words" in frame.page
+    assert "data-print" in frame.page
+    frame.send("mail", email="ada@example.org")
+
+    assert "In the preview no mail is sent." in frame.page
+    assert not Mail.objects.exists()
+    frame.send("look")
+    assert "data-print" not in frame.page
 
 
 def test_an_edit_keeps_the_end_of_a_preview_that_passed_its_review():

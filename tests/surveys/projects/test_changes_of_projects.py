@@ -133,6 +133,20 @@ def test_what_staff_do_is_announced_too() -> None:
     assert not ScriptDraft.objects.exists()
 
 
+def test_changed_thanks_of_the_community_are_announced() -> None:
+    """Rule 1.56."""
+    caller = Caller()
+    made, own = caller.make(TEXT), caller.make(TEXT)
+    [*_, thanks] = caller.get(f"/projects/{own['id']}/script?expand=outro").json()["blocks"]
+    caller.patch(f"/projects/{own['id']}/script/blocks/{thanks['id']}", {"prompt": "Our own."})
+
+    changed = {"thank_you_type": "custom", "thank_you_custom_message": "Cheers!"}
+    assert caller.patch("/settings", changed).status_code == 200
+
+    assert announced(made["id"]) == ["project.created", "project.updated"]
+    assert announced(own["id"]) == ["project.created", "project.updated"]  # by the edit
+
+
 WRITERS_OF_ROWS = {  # all announce what they change, or are called by what does
     "services/ai_work/generation.py",
     "services/people/merging.py",  # another author: no event
@@ -140,6 +154,7 @@ WRITERS_OF_ROWS = {  # all announce what they change, or are called by what does
     "services/projects/opening.py",
     "services/projects/removal.py",
     "services/projects/schedule.py",
+    "services/projects/script_writes.py",
     "services/projects/service.py",
     "services/projects/sharing.py",
     "services/scripts/editing.py",

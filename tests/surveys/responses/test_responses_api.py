@@ -65,6 +65,7 @@ def test_the_listing_tells_responses_oldest_first(admin, made, three):
         "provider": "web",
         "metadata": None,
         "consent": None,
+        "suspected": False,
         "scores": None,
         "variables": {},
         "answers": [

@@ -64,6 +64,7 @@ def test_a_response_tells_everything_in_script_order():
         "provider": "chat",
         "metadata": None,
         "consent": None,
+        "suspected": False,
         "scores": None,
         "variables": {},
         "answers": [

@@ -209,7 +209,7 @@ def test_the_database_selects_as_the_engine_does(project: Any) -> None:
         each.pk: State.from_json(each.state) for each in Conversation.objects.filter(project_id=project["id"])
     }
     assert len(states) == 90
-    split = 0
+    split, numbers = 0, dict[str, int]()
     for _ in range(examples(400)):
         text = _expression(chance)
         expected = {
@@ -218,8 +218,14 @@ def test_the_database_selects_as_the_engine_does(project: Any) -> None:
             if where.holds(text, script=script, state=state, language="de")
         }
         assert _selected(project, script, text) == expected, text
+        numbers[text] = len(expected)
         split += 0 < len(expected) < len(states)
     assert split > examples(400) // 8
+    among = "c.project_id = %s", [int(project["id"])]
+    texts = list(numbers)
+    for some in (texts[n : n + 20] for n in range(0, len(texts), 20)):
+        counted = selecting.count(some, script=script, language="de", among=among)
+        assert dict(zip(some, counted, strict=True)) == {text: numbers[text] for text in some}
 
 
 def _query(text: str) -> str:

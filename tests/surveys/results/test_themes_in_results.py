@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.db import connection
@@ -40,7 +41,8 @@ def made(connect: Any) -> tuple[Caller, dict[str, Any]]:
     """A project of which an analysis has read all answers; one of the respondents has gone on."""
     connect(Reads())
     caller = rich()
-    project = caller.make_open(CHOICE, SEVERAL, STARS, TEXT, {**TEXT, "required": False}, delivery=OPEN_WEB)
+    colour = {**CHOICE, "name": "colour"}
+    project = caller.make_open(colour, SEVERAL, STARS, TEXT, {**TEXT, "required": False}, delivery=OPEN_WEB)
     answered(caller, project, PEOPLE)
     analysed(caller, Project.objects.get(pk=project["id"]))
     return caller, project
@@ -48,7 +50,7 @@ def made(connect: Any) -> tuple[Caller, dict[str, Any]]:
 
 def answered(caller: Caller, project: dict[str, Any], people: Any) -> None:
     for number, (campaign, *said) in enumerate(people):
-        sent = {"metadata": {"campaign": campaign}} if campaign else {}
+        sent: Any = {"metadata": {"campaign": campaign}} if campaign else {}
         said = [each for n, each in enumerate(said) if n != 3 or each is not None]
         converse(caller, project, [*said, None] if number == 0 else said, **sent)
 
@@ -94,6 +96,9 @@ def test_results_count_the_themes_of_the_selected_answers(made: tuple[Caller, di
     for query, value in queries.items():
         chosen = [person for person in PEOPLE if person[0] == value]
         assert read(results(caller, project, f"?{query}")["blocks"][3]) == recounted(chosen)
+    query = urlencode({"where": 'colour = "red"'})
+    red = results(caller, project, f"?{query}")["blocks"][3]
+    assert read(red) == recounted([person for person in PEOPLE if person[1] == "red"])
     assert read(results(caller, project, "?status=completed")["blocks"][3]) == (1, {"Slow": 1})
     assert read(results(caller, project, "?status=partial")["blocks"][3]) == recounted(PEOPLE[1:])
 

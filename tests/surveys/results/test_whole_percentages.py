@@ -157,7 +157,11 @@ def test_several_choices_of_one_person_need_not_add_up() -> None:
     ("votes", "is_over", "summary"),
     [
         (PollResults({}, {}, 0, least_answers=5), False, "Shown once there are 5 votes"),
-        (PollResults({}, {}, 0, least_answers=5), True, "Not shown, because there are fewer than 5 votes"),
+        (
+            PollResults({}, {}, 0, least_answers=5),
+            True,
+            "Fewer than 5 people voted, so no votes are shown",
+        ),
         (PollResults({}, {}, 0), False, "No votes yet"),
         (PollResults({}, {}, 0), True, "Nobody voted"),
     ],

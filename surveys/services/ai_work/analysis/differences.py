@@ -67,7 +67,7 @@ class _Table:
         return float(chi2.sf(statistic, freedom)), math.sqrt(statistic / (total * smaller))
 
     def largest(self) -> tuple[int, int]:
-        """The place of the cell whose share of its row is the most above the share in all rows."""
+        """The place of the cell whose share in the row exceeds the share in all rows the most."""
         total = sum(map(sum, self.rows))
         columns = [sum(column) for column in zip(*self.rows, strict=True)]
         places = [(n, m) for n in range(len(self.rows)) for m in range(len(columns))]
@@ -102,7 +102,7 @@ def between_groups(*, project: Project, counted: Figures, covers: str) -> list[s
             segment_by=block_id,
             max_wait=None,
             derives=False,
-            counts_fields=False,
+            counts_themes=True,
         )
         tables += _of_groups(divided, block_id)
     return _told(tables)
@@ -112,6 +112,8 @@ def _of_groups(divided: Figures, block_id: int) -> Iterator[_Table]:
     by = next(block for block in divided.blocks if block["block_id"] == block_id)
     names = [_name(entry) for entry in by["distribution"]]
     for block in divided.blocks:
+        if block["open_text"] and not block["is_archived"]:
+            yield from _of_themes_by_group(by, block, names)
         if block["block_type"] not in _COMPARED or block["is_archived"] or block["block_id"] == block_id:
             continue
         segments = [
@@ -124,6 +126,38 @@ def _of_groups(divided: Figures, block_id: int) -> Iterator[_Table]:
             yield _Table(
                 answers, _sentence_of_groups(by, block, [name for name, _ in segments], answers, kept)
             )
+
+
+def _of_themes_by_group(by: BlockJson, block: BlockJson, names: Sequence[str]) -> Iterator[_Table]:
+    """For each theme of an open question, how many answers of each group mention the theme, or do not."""
+    texts = [
+        (name, text)
+        for name, segment in zip(names, block["segments"], strict=False)
+        if (text := segment["open_text"]) and text["analysed_count"] >= LEAST_OF_GROUP
+    ]
+    if len(texts) < 2:
+        return
+    for place, theme in enumerate(block["open_text"]["themes"]):
+        counts = [text["themes"][place]["count"] for _, text in texts]
+        rows = [
+            [count, text["analysed_count"] - count] for count, (_, text) in zip(counts, texts, strict=True)
+        ]
+        groups = [name for name, _ in texts]
+        yield _Table(rows, _sentence_of_theme(by, block, groups, rows, theme["title"]))
+
+
+def _sentence_of_theme(
+    by: BlockJson, block: BlockJson, groups: Sequence[str], rows: Sequence[Sequence[int]], title: str
+) -> Callable[[int, int], str]:
+    def sentence(n: int, _: int) -> str:
+        of_group = format_share(rows[n][0], sum(rows[n]))
+        of_all = format_share(sum(row[0] for row in rows), sum(map(sum, rows)))
+        return (
+            f"Of the answers to {quote(block['prompt'])} by those who answered {groups[n]} to "
+            f"{quote(by['prompt'])}, {of_group} mention {quote(title)}, and {of_all} of all groups together"
+        )
+
+    return sentence
 
 
 def _with_answers(rows: Sequence[Sequence[int]]) -> tuple[list[list[int]], list[int]]:
@@ -155,10 +189,10 @@ def _name(entry: Mapping[str, Any]) -> str:
 
 
 def since(earlier: Analysis, blocks: Sequence[BlockJson]) -> list[str]:
-    """Sentences about answers given since an earlier analysis that differ from those before it.
+    """Sentences about answers that were given after an earlier analysis and differ from the earlier answers.
 
-    The answers since are the difference of both counts, so they are other people's than those before. A
-    question of which answers were deleted meanwhile is left out.
+    The counts of the later answers are the differences between both counts, so other people gave the later
+    answers. A question with deleted answers is left out.
     """
     before = {block["block_id"]: block for block in earlier.blocks}
     at = f"{earlier.completed_at:%-d %B %Y}"

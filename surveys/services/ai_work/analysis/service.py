@@ -27,7 +27,7 @@ from surveys.ai import provider_is_free
 from surveys.models import Analysis, Project
 from surveys.models.analysis import TEXTS_PER_CREDIT_UNIT
 from surveys.services.ai_work import paying, readings
-from surveys.services.ai_work.analysis.text_analysis import RUN
+from surveys.services.ai_work.analysis.text_analysis import RUN, cancel_bulk
 from surveys.services.ai_work.analysis.worker import (
     fail,
     is_outdone,
@@ -52,6 +52,7 @@ __all__ = [
     "CostsMore",
     "as_json",
     "ask",
+    "cancel_bulk",
     "count_texts",
     "has_changed",
     "in_aggregate",
@@ -82,10 +83,10 @@ def ask(
 ) -> tuple[Analysis, bool]:
     """The analysis for this request, and whether it is new.
 
-    A running analysis is joined, and a finished one is returned while nothing has changed since; neither
-    costs anything. Two requests at once start one analysis, because the project's row is locked; answers do
-    not wait for that lock. Refuses as `paying.pay` does if a model has anything to read, and raises CostsMore
-    if it costs more credits than `at_most`.
+    A running analysis is joined, and a finished analysis is returned if nothing has changed since. Both are
+    free. Two requests at once start one analysis, because the project's row is locked; answers do not wait
+    for that lock. If a model has anything to read, `paying.pay` may refuse. Raises CostsMore if the analysis
+    costs more credits than `at_most`.
     """
     locked = Project.objects.select_for_update(no_key=True).filter(pk=project.pk).first()
     if locked is None:
@@ -115,7 +116,9 @@ def ask(
 
 
 def take_up(*, at: datetime) -> None:
-    """Wake workers for analyses that wait or that a dead worker left; end those attempted too often."""
+    """Wake workers for waiting analyses and for analyses that a dead worker left. End analyses that were
+    attempted too often.
+    """
     jobs.give_up(Analysis, fail=fail, at=at)
     for analysis_id in jobs.waiting(Analysis, at=at):
         wake(RUN, analysis_id=analysis_id)
@@ -124,7 +127,7 @@ def take_up(*, at: datetime) -> None:
 def latest(
     *, project: Project, covers: str | None = None, with_ai: bool | None = None, status: str | None = None
 ) -> Analysis | None:
-    """The newest analysis of those that match these arguments; None matches any."""
+    """The newest analysis that matches these arguments; None matches any value."""
     analyses = Analysis.objects.filter(project=project).defer("checkpoint")
     if status is not None:
         analyses = analyses.filter(status=status)
@@ -147,8 +150,8 @@ def _reusable(alike: QuerySet[Analysis], project: Project, changes: int) -> Anal
 def in_aggregate(newest: AnalysisJson, *, project: Project, at: datetime) -> AnalysisJson:
     """An analysis for a reader who may not read single responses: without anybody's words.
 
-    On an anonymous project it has the figures of the shared page instead of its own, which may have one
-    answer more. They change in steps, and so does what was read in texts; those over few answers are null.
+    On an anonymous project the figures are those of the shared page, because an analysis may count one answer
+    more. These figures and the counts of themes change in steps. Figures over few answers are null.
     """
     if project.is_anonymous:
         newest = {**newest, **_in_steps(newest, project, at)}

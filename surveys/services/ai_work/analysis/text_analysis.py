@@ -2,16 +2,18 @@
 
     TextAnalysis.of(job, project, counted, now).read()    from its last checkpoint to its end
 
-No lock and no transaction is held while the provider works. Progress is saved as a checkpoint before each
-call, so that another worker can take over.
+No lock and no transaction is held while the provider works. Before each call the worker saves its progress as
+a checkpoint, from which another worker can continue.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -30,6 +32,7 @@ from surveys.ai.provider import (
     LOCAL,
     AnalysisOverview,
     Provider,
+    ProviderError,
     TextBatch,
     TextFigures,
     TextReading,
@@ -57,6 +60,10 @@ from surveys.services.ground.jobs import Clock
 from surveys.services.results.figures import Figures
 from surveys.services.scripts import cache as script_cache
 
+# What the provider was sent in bulk: its id, the pass with the version of the codebook and the time, and for
+# each batch its themes and its texts, as conversations, versions and digests.
+Bulk = dict[str, Any]
+
 RUN = "surveys.run_analysis"
 TURN = timedelta(minutes=2)
 MAX_TEXTS_PER_BATCH = 5_000
@@ -65,6 +72,12 @@ MAX_NEW_THEMES = 12  # named at once
 # New themes are looked for if at least so many answers fit none, and this share of all, and so much more than
 # when they were last looked for.
 MIN_UNFIT, MAX_UNFIT_SHARE, UNFIT_GROWTH = 5, 0.2, 1.25
+# Read in bulk at once. Their ids are in the checkpoint, and their texts in memory when the bulk is over.
+MAX_TEXTS_IN_BULK = 10_000
+MAX_CHARACTERS_OF_PIECE = 60_000  # of a batch in a bulk, which is one request
+BULK_LOOKS = timedelta(minutes=1)
+# A provider ends a bulk within a day. After this time the texts are read by single calls.
+MAX_WAIT_FOR_BULK = timedelta(hours=26)
 # Progress once everything is counted, and once all texts are read.
 COUNTED, READ = 0.05, 0.9
 
@@ -80,7 +93,9 @@ class AnalysisResult:
 
 
 def paid_texts(job: Analysis) -> float:
-    """How many texts an analysis may read: what its credits pay for, and all where texts cost nothing."""
+    """The number of texts that an analysis may read: as many as its credits pay for. There is no limit where
+    texts are free.
+    """
     price = settings.CREDITS_FOR_100_TEXTS
     if ai.provider_is_free() or not price:
         return math.inf
@@ -91,8 +106,8 @@ def paid_texts(job: Analysis) -> float:
 class TextAnalysis:
     """The part of an analysis that reads open texts and writes summaries.
 
-    What was read stands in the rows of `readings`, so a worker that takes over goes on with what is unread.
-    The checkpoint holds how many texts were read, how far each question was read, and the summaries.
+    Readings are rows of `readings`, so a worker that takes over continues with unread answers. The checkpoint
+    contains the number of texts that were read, the place in each question, and the summaries.
     """
 
     job: Analysis
@@ -112,6 +127,9 @@ class TextAnalysis:
     grown: dict[str, int]
     summaries: dict[str, str]  # by question
     spent: Spending  # what calls to the provider took, also by earlier workers
+    read_before: int  # texts that earlier workers have read
+    bulk: Bulk | None  # that the provider reads
+    reads_singly: bool  # because a bulk has failed
     has_progressed: bool = False  # since the last checkpoint
 
     @classmethod
@@ -134,6 +152,9 @@ class TextAnalysis:
             grown=dict(stored.get("grown", {})),
             summaries=dict(stored.get("summaries", {})),
             spent=Spending(**stored.get("spent", {})),
+            read_before=stored.get("read", 0),
+            bulk=stored.get("bulk"),
+            reads_singly=stored.get("reads_singly", False),
         )
 
     def read(self) -> AnalysisResult:
@@ -194,7 +215,8 @@ class TextAnalysis:
 
     def _needs_more_themes(self, block_id: int) -> bool:
         """Whether answers were read, and many fit no theme: more than at the last search for themes."""
-        if not any(f"{block_id} {name}" in self.last for name in ("unread", "outdated")):
+        passes = [f"{block_id} {name}" for name in ("unread", "outdated")]
+        if not any(place in self.last or _in_bulk(place) in self.last for place in passes):
             return False
         unfit, read = readings.unfit_share(block_id=block_id)
         book = Codebook.objects.get(pk=block_id)
@@ -236,11 +258,12 @@ class TextAnalysis:
             project=self.project, block_id=block_id, provider=provider.name
         )
         older_than = None if name == "unread" else _newest(all_themes)
+        while self._may_read_in_bulk() and self._read_in_bulk(
+            block, provider, name, older_than, book.version
+        ):
+            pass
         while wave := self._wave(block_id, name, place, older_than, provider):
-            against = [
-                [theme for theme in all_themes if theme.since > min(text.version for text in texts)]
-                for texts in wave
-            ]
+            against = _against(all_themes, wave)
             self._release_before_call(self._progress())
             outcomes = self._assign(block, provider, wave, against)
             for texts, themes, outcome in zip(wave, against, outcomes, strict=True):
@@ -258,11 +281,28 @@ class TextAnalysis:
         self, block_id: int, name: str, place: str, older_than: int | None, provider: Provider
     ) -> list[list[Text]]:
         """The next batches that are read at once, within what was paid."""
+        count = 1 if ai.provider_is_free() else settings.AI_CALLS_AT_ONCE
+        return self._batches(
+            block_id, name, place, older_than, provider, count=count, characters=MAX_CHARACTERS_PER_BATCH
+        )
+
+    def _batches(
+        self,
+        block_id: int,
+        name: str,
+        place: str,
+        older_than: int | None,
+        provider: Provider,
+        *,
+        count: int,
+        characters: int,
+    ) -> list[list[Text]]:
+        """At most `count` batches after a place, each of at most so many characters, within what was paid."""
         length = max(1, min(provider.max_batch_size, MAX_TEXTS_PER_BATCH))
         after = uuid.UUID(self.last[place]) if place in self.last else None
         left = math.inf if name == "grown" else max(0, self.paid - self.read_count)
         wave: list[list[Text]] = []
-        while len(wave) < (1 if ai.provider_is_free() else settings.AI_CALLS_AT_ONCE) and left > 0:
+        while len(wave) < count and left > 0:
             found = readings.to_read(
                 project_id=self.project.pk,
                 block_id=block_id,
@@ -274,7 +314,7 @@ class TextAnalysis:
             )
             if not found:
                 break
-            texts = found[: len(_leading_texts([each.text for each in found], MAX_CHARACTERS_PER_BATCH))]
+            texts = found[: len(_leading_texts([each.text for each in found], characters))]
             wave.append(texts)
             after, left = texts[-1].conversation_id, left - len(texts)
         return wave
@@ -286,17 +326,8 @@ class TextAnalysis:
         wave: Sequence[Sequence[Text]],
         against: Sequence[Sequence[Theme]],
     ) -> list[Sequence[TextReading | None] | BaseException]:
-        """What the provider reads in each batch, or why it could not."""
-        batches = [
-            TextBatch(
-                self._heading(block),
-                [each.text for each in texts],
-                codebook.as_text_themes(themes),
-                readings.examples(block_id=block["block_id"], themes=themes),
-                self.locale,
-            )
-            for texts, themes in zip(wave, against, strict=True)
-        ]
+        """What the provider reads in each batch, or the error of the call."""
+        batches = self._text_batches(block, wave, against)
         jobs.close_connection()
         if len(batches) == 1:
             return [provider.assign_themes(batches[0])]
@@ -307,6 +338,151 @@ class TextAnalysis:
             ]
             return [call.exception() or call.result() for call in calls]
 
+    def _text_batches(
+        self, block: Mapping[str, Any], wave: Sequence[Sequence[Text]], against: Sequence[Sequence[Theme]]
+    ) -> list[TextBatch]:
+        return [
+            TextBatch(
+                self._heading(block),
+                [each.text for each in texts],
+                codebook.as_text_themes(themes),
+                readings.examples(block_id=block["block_id"], themes=themes),
+                self.locale,
+            )
+            for texts, themes in zip(wave, against, strict=True)
+        ]
+
+    # --- Reading in bulk ---
+
+    def _may_read_in_bulk(self) -> bool:
+        if self.reads_singly or ai.provider_is_free():
+            return False
+        return self.bulk is not None or self.wanted >= settings.AI_BULK_FROM > 0
+
+    def _read_in_bulk(
+        self, block: Mapping[str, Any], provider: Provider, name: str, older_than: int | None, version: int
+    ) -> bool:
+        """Read the next texts of a pass in bulk. False if the rest is read by single calls.
+
+        Raises TakenOver while the provider works: a worker looks again later.
+        """
+        place = _in_bulk(f"{block['block_id']} {name}")
+        if self.bulk is None and not self._begin_bulk(block, provider, name, place, older_than, version):
+            return False
+        if self.bulk is None or self.bulk["place"] != place:  # that of another pass is over first
+            return False
+        outcomes, wave, against = self._end_bulk(block, provider, self.bulk)
+        for texts, themes, outcome in zip(wave, against, outcomes, strict=True):
+            if outcome is None:
+                continue
+            kept = [n for n, text in enumerate(texts) if text.text]
+            if kept:
+                same, read = [texts[n] for n in kept], [outcome[n] for n in kept]
+                self._store(block["block_id"], same, themes, read, self.bulk["version"], provider.name)
+            self.read_count += len(texts) if name != "grown" else 0
+        self.bulk, self.has_progressed = None, True
+        self._save(self._progress())
+        return True
+
+    def _begin_bulk(
+        self,
+        block: Mapping[str, Any],
+        provider: Provider,
+        name: str,
+        place: str,
+        older_than: int | None,
+        version: int,
+    ) -> bool:
+        """Send the next texts to the provider in bulk, if there are many texts."""
+        count = max(1, MAX_TEXTS_IN_BULK // max(1, min(provider.max_batch_size, MAX_TEXTS_PER_BATCH)))
+        wave = self._batches(
+            block["block_id"],
+            name,
+            place,
+            older_than,
+            provider,
+            count=count,
+            characters=MAX_CHARACTERS_OF_PIECE,
+        )
+        if len(wave) < count and sum(map(len, wave)) < settings.AI_BULK_FROM:
+            return False
+        against = _against(codebook.live(block_id=block["block_id"]), wave)
+        batches = self._text_batches(block, wave, against)
+        self._release_before_call(self._progress())
+        bulk_id = None
+        with suppress(ProviderError):
+            bulk_id = provider.begin_bulk(batches)
+        if bulk_id is None:
+            self.reads_singly = True
+            return False
+        self.last[place] = str(wave[-1][-1].conversation_id)
+        self.bulk = {
+            "id": bulk_id,
+            "place": place,
+            "version": version,
+            "begun": self.now().isoformat(),
+            "themes": [[theme.pk for theme in themes] for themes in against],
+            "texts": [
+                [[str(t.conversation_id), t.version, _digest(t.text)] for t in texts] for texts in wave
+            ],
+        }
+        self._wait_for_bulk()
+        return True
+
+    def _end_bulk(
+        self, block: Mapping[str, Any], provider: Provider, bulk: Bulk
+    ) -> tuple[Sequence[Sequence[TextReading | None] | None], list[list[Text]], list[list[Theme]]]:
+        """The readings of a bulk that is over, with its texts and themes.
+
+        A text that has changed since is empty.
+        """
+        self._release_before_call(self._progress())
+        outcomes: Sequence[Sequence[TextReading | None] | None] | None = None
+        is_ended = False
+        wave: list[list[Text]] = []
+        against: list[list[Theme]] = []
+        with suppress(ProviderError):
+            is_ended = provider.look_at_bulk(bulk["id"]).is_ended
+        if is_ended:
+            wave, against = self._sent(block["block_id"], bulk)
+            batches = self._text_batches(block, wave, against)
+            jobs.close_connection()
+            with suppress(ProviderError):
+                outcomes = provider.end_bulk(bulk["id"], batches)
+        if outcomes is not None:
+            return outcomes, wave, against
+        if self.now() < datetime.fromisoformat(bulk["begun"]) + MAX_WAIT_FOR_BULK:
+            self._wait_for_bulk()
+        cancel_bulk(bulk["id"])
+        self.reads_singly = True
+        return [], [], []
+
+    def _sent(self, block_id: int, bulk: Bulk) -> tuple[list[list[Text]], list[list[Theme]]]:
+        """The texts of a bulk in their order, and the themes that they were read against."""
+        ids = [uuid.UUID(pk) for texts in bulk["texts"] for pk, _, _ in texts]
+        now = readings.texts(block_id=block_id, conversation_ids=ids)
+        themes = {theme.pk: theme for theme in Theme.objects.filter(block_id=block_id)}
+        gone = Theme(pk=0, block_id=block_id)
+        wave = [
+            [
+                Text(
+                    uuid.UUID(pk),
+                    text if _digest(text := now.get(uuid.UUID(pk), "")) == digest else "",
+                    version,
+                )
+                for pk, version, digest in texts
+            ]
+            for texts in bulk["texts"]
+        ]
+        return wave, [[themes.get(pk, gone) for pk in against] for against in bulk["themes"]]
+
+    def _wait_for_bulk(self) -> None:
+        """Give the job back until the next look at the bulk."""
+        self.has_progressed = True
+        self._save(self._progress())
+        jobs.pause(self.job, at=self.now() + BULK_LOOKS)
+        raise jobs.TakenOver
+
     def _store(
         self,
         block_id: int,
@@ -316,7 +492,7 @@ class TextAnalysis:
         version: int,
         provider: str,
     ) -> None:
-        """Store a batch; nothing of it if the readings cannot be matched to the answers."""
+        """Store the readings of a batch. Nothing is stored if the numbers of readings and answers differ."""
         if len(outcome) != len(texts):
             return
         readings.store(
@@ -415,8 +591,7 @@ class TextAnalysis:
     def _progress(self) -> float:
         if not self.wanted:
             return READ
-        begun: int = (self.job.checkpoint or {}).get("read", 0)
-        return COUNTED + (READ - COUNTED) * min(1.0, self.read_count / (begun + self.wanted))
+        return COUNTED + (READ - COUNTED) * min(1.0, self.read_count / (self.read_before + self.wanted))
 
     def _release_before_call(self, progress: float) -> None:
         """Before a call to the provider: save a checkpoint with a new lease, and release the connection."""
@@ -432,9 +607,35 @@ class TextAnalysis:
             "summaries": self.summaries,
             "spent": self.spent.as_json(),
         }
+        if self.bulk is not None or self.reads_singly:
+            checkpoint |= {"bulk": self.bulk, "reads_singly": self.reads_singly}
+        self.job.checkpoint = checkpoint
         reset = {"deaths": 0} if self.has_progressed else {}
         self.has_progressed = False
         jobs.renew(self.job, at=self.now(), progress=self.job.progress, checkpoint=checkpoint, **reset)
+
+
+def cancel_bulk(bulk_id: str) -> None:
+    """Stop a bulk whose readings nobody needs. Never call this inside a transaction."""
+    with suppress(ProviderError):
+        ai.get_provider().cancel_bulk(bulk_id)
+
+
+def _in_bulk(place: str) -> str:
+    """The name of a pass's place in bulk. What a bulk leaves unread, single calls read from the beginning."""
+    return f"{place} in bulk"
+
+
+def _against(themes: Sequence[Theme], wave: Sequence[Sequence[Text]]) -> list[list[Theme]]:
+    """The themes that each batch is read against: those that are newer than its readings."""
+    return [
+        [theme for theme in themes if theme.since > min(text.version for text in texts)] for texts in wave
+    ]
+
+
+def _digest(text: str) -> str:
+    """A digest that shows whether a text has changed since the text was sent."""
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _newest(themes: Sequence[Theme]) -> int:

@@ -1,8 +1,8 @@
 """What was found in the answers to an open question, and checks of what a provider returns (10.13 to 10.15).
 
 An AI provider names themes and assigns answers to them; counts are computed from the rows of `readings`.
-Everything that the provider returns is checked against the answers: unknown themes and sentiments are
-dropped, and so are quotes that occur in no answer.
+Everything that the provider returns is checked against the answers. Unknown themes, unknown sentiments and
+quotes that occur in no answer are dropped.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class FoundThemes:
     def report(self, summary: str | None, *, least: int | None) -> dict[str, Any]:
         """The `open_text` of an AnalysisBlock (rules 10.10 to 10.12).
 
-        `least` is from `anonymity.least_answers`. Where it is set, nobody is quoted if fewer than that have
-        answered, nor if only one of them mentioned the theme.
+        `least` is from `anonymity.least_answers`. If `least` is a number, nobody is quoted where fewer people
+        have answered, or where only one person mentions the theme.
         """
         ranked = self.counts.ranked
         quoted = [
@@ -88,7 +88,7 @@ def _different(quotes: Sequence[str], told: set[str]) -> list[str]:
 
 
 def cleaned(named: Sequence[TextTheme]) -> list[TextTheme]:
-    """Themes that a provider has named, with texts on one line; those without a title are left out."""
+    """Themes that a provider has named, with texts on one line. Themes without a title are left out."""
     clean = (
         TextTheme(
             codebook.one_line(clean_text(theme.title, MAX_THEME_TITLE)),
@@ -114,7 +114,7 @@ def clean_text(text: object, longest: int) -> str:
 
 
 def figures_of(given: AnalysisOverview | TextFigures) -> list[str]:
-    """Everything that a summary may take its numbers from, as one text; ids are left out."""
+    """All figures from which a summary may take numbers, as one text without ids."""
     fields = orjson.loads(wire.render(asdict(given)))
     blocks = fields.get("blocks", ())
     for block in blocks:
@@ -128,9 +128,11 @@ def figures_of(given: AnalysisOverview | TextFigures) -> list[str]:
 def well_founded(
     write: Callable[[], str], figures: Sequence[str], *, otherwise: Callable[[], str], tries: int = 2
 ) -> str:
-    """A text whose numbers are all among the figures: a provider's, tried again, or else our own.
+    """A text whose numbers are all among the figures. The provider gets two tries; then the application
+    writes the text.
 
-    Our own too if the provider fails: the answers have been read and paid by then.
+    The application also writes the text if the provider fails, because the answers have been read and paid by
+    then.
     """
     with suppress(ProviderError):
         for _ in range(tries):
@@ -141,9 +143,9 @@ def well_founded(
 
 
 def verbatim_quote(quote: object, text: str) -> str | None:
-    """A quote that is a verbatim part of this answer, shortened if it is too long; None if it is not.
+    """A quote that is a verbatim part of this answer, cut to the longest length; None for any other text.
 
-    None too if it holds what points to a person, such as a name or an address.
+    A quote that points to a person, for example by a name or an address, is None, too.
     """
     if not isinstance(quote, str):
         return None

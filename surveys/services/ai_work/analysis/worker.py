@@ -1,4 +1,4 @@
-"""The work of an analysis in a worker: figures from the database, texts from an AI provider.
+"""The work of an analysis in a worker: the database counts the figures, and an AI provider reads the texts.
 
     run(analysis_id=…)           from its last checkpoint to its end
     fail(job, failure, at)       the end of one that failed, or whose workers died too often
@@ -25,7 +25,12 @@ from surveys.ai.provider import (
 from surveys.models import Analysis, Job, Project
 from surveys.services import events
 from surveys.services.ai_work import readings
-from surveys.services.ai_work.analysis.text_analysis import AnalysisResult, TextAnalysis, paid_texts
+from surveys.services.ai_work.analysis.text_analysis import (
+    AnalysisResult,
+    TextAnalysis,
+    cancel_bulk,
+    paid_texts,
+)
 from surveys.services.ground import anonymity, jobs
 from surveys.services.ground.jobs import Clock
 from surveys.services.results import figures
@@ -107,12 +112,19 @@ def _rendered(figures: Sequence[Mapping[str, Any]]) -> str:
     return wire.render(list(figures)).decode()
 
 
-@in_transaction
 def fail(job: Analysis, failure: Exception | None, at: datetime) -> None:
     """End the analysis as failed, and return the credits for answers that were not read. Raises TakenOver.
 
-    Those that were read stay read: the next analysis does not pay for them.
+    Answers that were read stay read: the next analysis does not pay for these answers.
     """
+    _fail(job, failure, at)
+    if job.bulk_id is not None:
+        jobs.close_connection()
+        cancel_bulk(job.bulk_id)
+
+
+@in_transaction
+def _fail(job: Analysis, failure: Exception | None, at: datetime) -> None:
     own, project = _locked(job)
     _return_credits(own, project, own.unread_credits)
     own.status, own.checkpoint = Job.Status.FAILED, None

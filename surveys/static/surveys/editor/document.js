@@ -1,7 +1,7 @@
 /* Blocks as plain data: new blocks, copies, moves, right answers, the points of scales, and the data for the server.
    Functions change the block or list that they receive; the store passes copies. */
 
-import { meansSomethingElse } from "./reach.js";
+import { meansSomethingElse, withoutLinks } from "./reach.js";
 import { PRESENTATION, QUESTIONS, RANGES, TYPES, WITH_ITEMS } from "./types.js";
 
 const MAX_WORDS = 40; // characters of a name that is made from a prompt
@@ -80,7 +80,8 @@ export function freeName(blocks, base = null, place = null) {
  *  @param {string} prompt */
 export function wordsOf(prompt) {
   let name = "";
-  for (const word of prompt.replace(/\[[^[\]]*\]/g, " ").toLowerCase().match(/[\p{L}\p{M}\p{Nd}]+/gu) ?? []) {
+  const text = withoutLinks(prompt).replace(/\[[^[\]]*\]/g, " ").toLowerCase();
+  for (const word of text.match(/[\p{L}\p{M}\p{Nd}]+/gu) ?? []) {
     const longer = name ? `${name}_${word}` : word;
     if ([...longer].length > MAX_WORDS) break;
     if (/^\p{L}/u.test(longer)) name = longer;

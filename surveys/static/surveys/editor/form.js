@@ -373,7 +373,9 @@ function pictures(cx) {
     const path = `${kind}_url`;
     const field = textField(cx, path, { label, type: "url", maximum: 2048, placeholder: "https://…", help: premium,
       show: addPicture });
-    if (isBasic && !cx.block[path]) field.querySelector("input")?.setAttribute("disabled", "");
+    if (isBasic && !cx.block[path]) {
+      for (const each of field.querySelectorAll("input, .upload")) each.setAttribute("disabled", "");
+    }
     field.classList.toggle("is-premium", isBasic);
     if (!cx.block[path]) return [field];
     return [field, textField(cx, `${kind}_alt`,

@@ -3,6 +3,7 @@
 
 import { isChosen } from "./document.js";
 import { arrange, attribute, h, icon, plural, text } from "./dom.js";
+import { plainText } from "./reach.js";
 import { makeSortable, slotsBetween } from "./sorting.js";
 import { MAX_BLOCKS, QUESTIONS, typeName } from "./types.js";
 
@@ -252,7 +253,7 @@ function marksOf(store, block) {
 /** The title of a card: the beginning of the prompt, or the name if the prompt is empty.
  *  @param {Block} block */
 export function titleOf(block) {
-  const prompt = block.prompt.trim().replace(/\s+/g, " ");
+  const prompt = plainText(block.prompt).trim().replace(/\s+/g, " ");
   if (block.type === "calculated_block") return isChosen(block) ? block.name ?? "" : "Calculation";
   return prompt.slice(0, 90) || "No words yet";
 }

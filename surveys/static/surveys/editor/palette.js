@@ -68,10 +68,14 @@ class Palette {
   }
 
   #filter() {
-    const words = this.search.value.toLowerCase().trim().split(/\s+/);
-    for (const { about, element } of this.choices) {
+    const words = wordsOf(this.search.value).filter(Boolean);
+    const fits = this.choices.map(({ about }) => {
       const known = wordsOf(`${about.name} ${about.words} ${about.says} ${about.group}`);
-      element.hidden = !words.every((word) => known.some((each) => each.startsWith(word)));
+      return (word) => known.some((each) => each.startsWith(word));
+    });
+    const isFound = fits.some((each) => words.every(each)) ? "every" : "some"; // else those that fit one of the words
+    for (const [n, { element }] of this.choices.entries()) {
+      element.hidden = words.length > 0 && !words[isFound](fits[n]);
     }
     for (const group of this.groups) group.element.hidden = group.choices.every((choice) => choice.element.hidden);
     const shown = this.#shown();

@@ -105,9 +105,24 @@ function subjectOf(store, block, at) {
   };
 }
 
+/** A text without its Markdown, as people read it: `Which **games**?` → `Which games?`.
+ *  @param {string} text */
+export function plainText(text) {
+  if (!/[*_\\]|\]\(/.test(text)) return text;
+  return withoutLinks(text).replace(/(?<!\\)(\*\*|__)(?=\S)(.+?)(?<=\S)\1/g, "$2")
+    .replace(/(?<![\p{L}\p{N}*_\\])([*_])(?=\S)(.+?)(?<=\S)\1(?![\p{L}\p{N}*_])/gu, "$2")
+    .replace(/\\([\\*_[\]+.)-])/g, "$1");
+}
+
+/** The text with the words of its links instead of their addresses.
+ *  @param {string} text */
+export function withoutLinks(text) {
+  return text.replace(/\[([^[\]]*)\]\((?:https?:\/\/|mailto:)[^()\s]*\)/gi, "$1");
+}
+
 /** @param {string | null | undefined} text @param {number} [most] */
 export function shortened(text, most = 60) {
-  const line = (text ?? "").replace(/\s+/g, " ").trim();
+  const line = plainText(text ?? "").replace(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most - 1).trimEnd()}…` : line;
 }
 
@@ -127,7 +142,7 @@ function bucketName(key) {
 }
 
 /** The variables of the script as it was opened, and those of buckets that its points have made since.
- *  @param {Store} store */
+ *  @param {Store} store @returns {Term[]} */
 function terms(store) {
   const known = store.vocabulary.variables ?? [];
   if (!store.scoring || store.vocabulary.buckets?.length) return known;
@@ -143,8 +158,8 @@ function terms(store) {
 
 /** @param {Store} store @returns {Subject[]} */
 export function variables(store) {
-  return terms(store).map(({ name, meaning, called }) => ({
-    id: `variable:${name}`, name, called: called ?? name, form: name, kind: name === "answer" ? "any" : "number",
+  return terms(store).map(({ name, meaning, called, kind = name === "answer" ? "any" : "number" }) => ({
+    id: `variable:${name}`, name, called: called ?? name, form: name, kind,
     choices: [], suggestions: [],
     says: meaning, isVariable: true,
   }));

@@ -82,7 +82,8 @@
 /** What the server has found out about a block.
  *  @typedef {{ key: string, name?: string, is_reachable?: boolean }} BlockMark */
 /** @typedef {{ violations: Finding[], warnings: Finding[], blocks: BlockMark[], names: string[] }} Check */
-/** A word of logic, formulas or texts. @typedef {{ name: string, meaning: string, called?: string }} Term */
+/** A word of logic, formulas or texts.
+ *  @typedef {{ name: string, meaning: string, called?: string, kind?: string }} Term */
 /** @typedef {{ op: string, words: string, takes: string }} Operator */
 
 /**

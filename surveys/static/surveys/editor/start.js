@@ -8,6 +8,7 @@ import { Disconnected, SignedOut } from "./api.js";
 import { freeName, title, toWire, withKeys, wordsOf } from "./document.js";
 import { afterPause, attribute, h, icon, plural, text } from "./dom.js";
 import { previewFrame } from "./preview.js";
+import { plainText } from "./reach.js";
 import { carryName } from "./renaming.js";
 
 const GOES_ON = "AI goes on writing. The button says when it is ready.";
@@ -451,7 +452,7 @@ function sentences(words, kind) {
 function outlined(blocks) {
   const lines = blocks.filter((block) => block.prompt).map((block) => {
     const options = (block.options ?? []).map(({ value, label }) => label ?? value).join(" · ");
-    return h("li", {}, block.prompt, options ? h("div", { class: "help" }, options) : null);
+    return h("li", {}, plainText(block.prompt), options ? h("div", { class: "help" }, options) : null);
   });
   return h("ol", { class: "start-blocks", tabindex: "0", "aria-label": "The blocks" }, lines);
 }

@@ -18,7 +18,8 @@ export function continueFields(cx) {
     cx.fields.delete("continue.pause");
     cx.fields.delete("continue.label");
     holder.replaceChildren(after(block) === "pause"
-      ? numberField(cx, "continue.pause", { label: "Seconds to wait", contract: "pause", min: 1, max: 300 })
+      ? numberField(cx, "continue.pause", { label: "Seconds to wait", contract: "pause", min: 1, max: 300,
+        help: "Longer, if the text takes longer to read." })
       : textField(cx, "continue.label", { label: "Words on the button", contract: "label",
         placeholder: cx.store.vocabulary.acknowledged, maximum: 80 }));
   };

@@ -62,7 +62,7 @@ export const TYPES = {
   },
   open_text: {
     name: "Text", group: "Text & numbers",
-    words: "open comment long short answer write name email feedback website url link phone "
+    words: "open comment long short answer write name email e mail contact feedback website url link phone "
       + "telephone date calendar time birthday address file upload attachment",
     says: "People write in their own words.", start: () => ({}),
   },
@@ -77,7 +77,7 @@ export const TYPES = {
   content_block: {
     name: "Statement", group: "Statements",
     words: "content message intro welcome text information picture page image video "
-      + "thank thanks you goodbye bye end ending close finish section break",
+      + "thank thanks you goodbye bye end ending close finish screen section break consent legal terms privacy",
     says: "Something to read: a welcome, an explanation, a result.", start: () => ({}),
   },
   calculated_block: {
@@ -101,6 +101,8 @@ export const INSTEAD = [
   { words: ["date", "calendar", "time"], type: "open_text",
     says: "Use a Text question whose answers are “A date”. To let people choose from a few dates, use One choice or "
       + "Several choices." },
+  { words: ["consent", "legal", "terms", "privacy"], type: "content_block",
+    says: "A box that people tick before they begin is under Delivery › Consent and keeping." },
   { words: ["email", "phone", "telephone", "website", "url"], type: "open_text",
     says: "Use a Text question, and choose what its answers are: an e-mail address, a link or a telephone number." },
 ];

@@ -1,5 +1,7 @@
 // Forms of a project: the previews show typed text at once, and leaving the page asks before it is lost.
 
+const LOOK = ["theme_id", "interviewer_id", "branding", "name",
+  "logo_url", "accent_color", "background_color", "background_url", "font", "corners"];
 const DELAY = 400; // milliseconds after the last key, before the page in the frame is drawn anew
 
 /** The text of a preview: the typed text, else the default. */
@@ -65,8 +67,7 @@ function showLook(form) {
   const draw = async () => {
     const number = ++newest;
     const query = new URLSearchParams();
-    for (const name of ["theme_id", "interviewer_id", "branding", "name", "logo_url", "accent_color", "background_color",
-      "background_url", "font", "corners"]) {
+    for (const name of LOOK) {
       if (form.elements[name]) query.set(name, form.elements[name].value);
     }
     frame.contentWindow?.location.replace(`${frame.dataset.lookPreview}?${query}`);

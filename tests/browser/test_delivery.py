@@ -1,0 +1,178 @@
+"""Conditions as rows, in Delivery and above results and responses, and the way through sections and lists."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Page, expect
+
+from surveys.models import Project
+from tests.support.staff import Staff
+from tests.support.surveys import scenario
+from tests.support.surveys.project_tabs import project_staff, tab
+from tests.support.surveys.scenario import CHOICE, TEXT
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SHOTS = os.environ.get("SHOTS")
+COLOUR = {**CHOICE, "name": "colour", "prompt": "Which colour?"}
+SEVERAL = {"type": "multi_punch", "options": ["chess", "go"], "name": "games", "prompt": "Which **games**?"}
+
+
+def shoot(page: Page, name: str) -> None:
+    """Keep a picture of the page in the folder SHOTS, if that is set."""
+    if SHOTS:
+        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+
+
+@pytest.fixture
+def staff() -> Staff:
+    return project_staff()
+
+
+@pytest.fixture
+def open_as(windows) -> Callable[..., Page]:
+    """Opens a page of the admin, signed in."""
+
+    def opened(staff: Staff, path: str, **options: object) -> Page:
+        page = windows.open("", **options)
+        session = staff.client.cookies[settings.SESSION_COOKIE_NAME].value
+        page.context.add_cookies(
+            [{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": windows.address}]
+        )
+        page.set_default_timeout(30_000)
+        page.goto(path)
+        return page
+
+    return opened
+
+
+def survey(staff: Staff, **fields: Any) -> Project:
+    made = scenario.project(COLOUR, SEVERAL, TEXT, community=staff.community, **fields)
+    Project.objects.filter(pk=made.pk).update(status="inactive")
+    return made
+
+
+def stored(made: Project) -> Project:
+    return Project.objects.get(pk=made.pk)
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_a_quota_is_built_from_rows(staff, open_as, phone, check_accessibility) -> None:
+    made = survey(staff)
+    page = open_as(staff, tab(made.pk, "delivery"), phone=phone)
+    quota = page.locator(".row-of-inputs").first
+
+    quota.get_by_role("button", name="Add a condition").click()
+    quota.get_by_label("Block or variable").select_option(label="colour · Block 1")
+    quota.get_by_label("Value", exact=True).select_option("green")
+    quota.get_by_role("button", name="Add a condition").click()
+    quota.get_by_label("Block or variable").nth(1).select_option(label="Language of the community")
+    quota.get_by_label("Value", exact=True).nth(1).fill("en")
+    quota.get_by_label("At most").fill("50")
+    check_accessibility(page)
+    shoot(page, f"quota-{'phone' if phone else 'desk'}")
+    page.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    [saved] = stored(made).quotas
+    assert (saved["where"], saved["limit"]) == ('colour = "green" AND language = "en"', 50)
+    quota = page.locator(".row-of-inputs").first
+    expect(quota.get_by_label("Block or variable")).to_have_count(2)
+    expect(quota.get_by_text("0 of 50 are taken.")).to_be_visible()
+
+
+def test_rows_and_text_lead_to_each_other(staff, open_as) -> None:
+    where = "colour = games"
+    made = survey(staff, quotas=[{"where": where, "limit": 3, "message": None}])
+    page = open_as(staff, tab(made.pk, "delivery"))
+    quota = page.locator(".row-of-inputs").first
+
+    text = quota.get_by_label("Responses with").last
+    expect(quota.get_by_text("Rows cannot say this text.")).to_be_visible()
+    text.fill('"chess" in games')
+    quota.get_by_role("button", name="Build it from rows").click()
+    expect(quota.get_by_label("Block or variable")).to_have_count(1)
+    quota.get_by_role("button", name="Write it as text").click()
+    expect(text).to_have_value('"chess" in games')
+
+
+def test_what_is_not_finished_is_said(staff, open_as) -> None:
+    made = survey(staff)
+    page = open_as(staff, tab(made.pk, "delivery"))
+    quota = page.locator(".row-of-inputs").first
+
+    quota.get_by_role("button", name="Add a condition").click()
+    quota.get_by_label("Block or variable").select_option(label="Language of the community")
+    quota.get_by_label("At most").fill("50")
+    page.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_role("heading", name="There is a problem")).to_be_visible()
+    assert stored(made).quotas == []
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_a_long_page_has_a_list_of_its_sections(staff, open_as, phone) -> None:
+    made = survey(staff, quotas=[{"where": 'colour = "red"', "limit": 3, "message": None}])
+    page = open_as(staff, tab(made.pk, "delivery"), phone=phone)
+
+    contents = page.get_by_role("navigation", name="Sections of this page")
+    shoot(page, f"contents-{'phone' if phone else 'desk'}")
+    contents.get_by_role("link", name="Robots and crowds").click()
+
+    expect(page.get_by_label("Responses begun in a minute")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="Robots and crowds")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if not phone:
+        expect(contents).to_be_in_viewport()  # it stays beside the sections
+
+
+def test_the_list_of_responses_fits_a_desk(staff, open_as) -> None:
+    """With long names, answers, scores and marks."""
+    made = scenario.project(
+        {**COLOUR, "options": [{"value": "a" * 60, "label": "A very long label of an option " * 3}, "green"]},
+        SEVERAL,
+        TEXT,
+        community=staff.community,
+        was_open_to_web=True,
+        hidden_fields=["campaign"],
+    )
+    for name in ("Maximiliana Featherstonehaugh-Cholmondeley", "b"):
+        scenario.say(scenario.begin(made, name), 0, [0, 1], "because " * 20)
+    made.conversations.update(is_suspected=True)
+    page = open_as(staff, tab(made.pk, "responses"), viewport={"width": 1280, "height": 800})
+
+    shoot(page, "responses-1280")
+    sizes = (
+        "table => [table.scrollWidth, table.parentElement.clientWidth, document.documentElement.scrollWidth]"
+    )
+    table, room, whole = page.locator("table.list").first.evaluate(sizes)
+    assert (table <= room, whole <= 1280) == (True, True)
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_a_condition_selects_responses_on_both_tabs(staff, open_as, phone, check_accessibility) -> None:
+    """Rule 6.265."""
+    made = scenario.project(COLOUR, SEVERAL, TEXT, community=staff.community)
+    for n, colour in enumerate((0, 0, 1)):
+        scenario.say(scenario.begin(made, f"person {n}"), colour, [0], f"because {n}")
+    page = open_as(staff, tab(made.pk, "results"), phone=phone)
+
+    page.get_by_role("button", name="Add a condition").click()
+    page.get_by_label("Block or variable").select_option(label="colour · Block 1")
+    page.get_by_label("Value", exact=True).select_option("red")
+    check_accessibility(page)
+    shoot(page, f"condition-{'phone' if phone else 'desk'}")
+    page.get_by_role("button", name="Apply").click()
+
+    page.wait_for_url("**where=colour**")
+    expect(page.get_by_label("Block or variable")).to_have_count(1)
+    page.get_by_role("link", name="Responses", exact=True).click()
+    expect(page.get_by_role("link", name="person")).to_have_count(2)
+    expect(page.get_by_label("Block or variable")).to_have_count(1)
+    shoot(page, f"condition-responses-{'phone' if phone else 'desk'}")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
