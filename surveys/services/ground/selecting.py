@@ -311,8 +311,8 @@ class _Compiler:
     def _is_correct(self, block: Block) -> Part:
         reply = self._reply(block)
         if block.type in SCALES:
-            right = [each.value for each in block.options if each.id in (block.correct_answer_ids or ())]
-            return f"coalesce({reply}->>'number' = ANY(%s), FALSE)", [right if len(right) == 1 else []]
+            points = [each.value for each in block.options if each.id in (block.correct_answer_ids or ())]
+            return f"coalesce({reply}->>'number' = ANY(%s), FALSE)", [points if len(points) == 1 else []]
         right = sorted(block.correct_answer_ids or ())
         present = [each.id or 0 for each in block.options]
         sql = f"""coalesce(ARRAY(
@@ -402,10 +402,10 @@ def _ordered(sign: str, left: _Compiled, right: _Compiled) -> Part:
     if isinstance(left, _List) or isinstance(right, _List):
         return _FALSE
     numbers = _joined(f"coalesce({{}} {sign} {{}}, FALSE)", _number_of(left), _number_of(right))
-    dates = _date_of(left), _date_of(right)
-    if dates[0] is None or dates[1] is None:
+    first, second = _date_of(left), _date_of(right)
+    if first is None or second is None:
         return numbers
-    return _joined(f'({{}} OR coalesce({{}} COLLATE "C" {sign} {{}}, FALSE))', numbers, *dates)
+    return _joined(f'({{}} OR coalesce({{}} COLLATE "C" {sign} {{}}, FALSE))', numbers, first, second)
 
 
 def _number_of(value: Operand | _Single) -> Part:

@@ -190,3 +190,20 @@ def test_only_who_makes_a_workbook_loads_its_library() -> None:
     )
 
     assert done.returncode == 0, done.stderr
+
+
+def test_an_export_prepares_nothing_before_it_has_its_place(
+    places: Slots, monkeypatch: pytest.MonkeyPatch, db: None
+) -> None:
+    """Rule 11.36."""
+    made = scenario.project({"type": "multi_punch", "options": ["a", "b"]})
+    caller = Caller(community=made.community)
+    path = f"/projects/{made.pk}/responses/export?format="
+    held = caller.get(f"{path}csv")
+    monkeypatch.setattr(exports, "_table", lambda *_: pytest.fail("A header was made."))
+    monkeypatch.setattr(exports.missing, "removed_questions", lambda *_: pytest.fail("It was read."))
+
+    refused = [refusal(caller.get(f"{path}{format}")) for format in exports.MEDIA_TYPES]
+
+    assert refused == [(503, "unavailable")] * len(exports.MEDIA_TYPES)
+    held.close()
