@@ -228,7 +228,7 @@ class DeliveryForm(ScheduleForm):
             Column("message", "Message when it is full"),
         ),
         help_text="Limits for some of the responses, by conditions as in the script. Empty rows are left "
-        "out.",
+        "out. On anonymous projects only conditions on address fields have messages.",
     )
     max_begun_per_minute = forms.IntegerField(
         label="Responses begun in a minute",
@@ -289,7 +289,7 @@ class DeliveryForm(ScheduleForm):
             Column("redirect", "Go there at once", "checkbox"),
         ),
         help_text="The first row whose condition holds takes the place of the end above. Empty rows are left "
-        "out.",
+        "out. On anonymous projects with an address, conditions can only name address fields.",
     )
     address_fields = TextField(
         label="Names",
