@@ -159,7 +159,7 @@ def _fault_of_address(address: str, project: Project) -> tuple[str, str] | None:
     if not is_link(address):
         return (
             "invalid",
-            "`url` must begin with https:// and a valid host, in which there are no tokens.",
+            "`url` must be an address that begins with https:// and a valid host without tokens.",
         )
     if project.is_anonymous and any(True for _ in piping.mentions(address)):
         message = (
