@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from surveys.drawing.rich_text import rich
 from surveys.engine.language import markup, piping
 
 VALUES = ["*a*", "_a_", "__a__", "- x\n- y", "1. a\n2. b", "[x](https://e.org)", "a_b\\", "x*", "\\*", "5."]
@@ -140,12 +141,25 @@ def test_values_are_put_into_the_parsed_text_as_they_are(value, frame, parsed):
     assert whole in (None, first) or "\n" in value
 
 
-def test_values_in_addresses_and_in_cut_texts_are_parsed_with_the_text(parsed):
+def test_values_in_addresses_are_put_in_too(parsed):
+    """Rule 11.34."""
+    frame = "*a* [b [Q1]](https://c.org/[Q1]?d=[Q1]) [Q1](e) [f](mailto:[Q1]) [g](h[Q1])"
+    texts = [
+        piping.fill(frame, lambda _, value=value: value, escape=markup.escape) for value in ("x y", "<&*")
+    ]
+
+    pages = [str(rich(text)) for text in texts]
+
+    assert len(parsed) == 2  # one text for each kind of a value's ends
+    assert pages[0].count("https://c.org/x%20y?d=x%20y") == 1
+    assert [rich(str(text)) for text in texts] == pages
+    assert [markup.plain(str(text)) for text in texts] == [markup.plain(text) for text in texts]
+
+
+def test_what_was_cut_is_parsed_with_its_values(parsed):
     """Rule 11.34: such a text is not kept, because it has a respondent's words."""
-    in_address = piping.fill("*a* [b](https://c.org/[Q1])", lambda _: "x y", escape=markup.escape)
     cut = piping.fill("*a* [Q1] " + "b" * piping.MAX_FILLED, lambda _: "x y", escape=markup.escape)
 
-    assert markup.plain(in_address) == "a b"
     assert markup.plain(cut).startswith("a x y bbb")
     assert not markup._kept
 
