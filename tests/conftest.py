@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import django
@@ -254,7 +254,7 @@ def _adapt_program() -> None:
     emptying.empty_quickly()
     forms.send_as_browsers_do()
     # Reading the system's certificates takes longer than a test of a provider.
-    transports: Any = importlib.import_module("httpx2._transports.default")
+    transports = cast(Any, importlib.import_module("httpx2._transports.default"))
     transports.create_ssl_context = functools.cache(transports.create_ssl_context)
     # psycopg forgets prepared statements at a rollback, which ends most tests: it may take a table back.
     PrepareManager.clear = lambda self: False  # type: ignore[method-assign]

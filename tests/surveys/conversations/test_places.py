@@ -91,7 +91,9 @@ def test_deleting_a_response_frees_its_place_also_for_one_who_waits() -> None:
 
 
 @pytest.mark.parametrize("privacy", ["transparent", "anonymous"])
-@pytest.mark.parametrize("settings", [{"max_completes": 3}, {"quotas": [{**RED, "limit": 3}]}])
+@pytest.mark.parametrize(
+    "settings", [{"max_completes": 3}, {"quotas": [{**RED, "limit": 3, "message": None}]}]
+)
 def test_eight_at_one_time_do_not_exceed_the_limit(settings: dict[str, Any], privacy: str) -> None:
     caller = Caller()
     project = open_to_all(caller, privacy_mode=privacy, **settings)
@@ -370,10 +372,11 @@ def test_a_quota_that_was_left_out_for_a_while_is_counted_anew() -> None:
 
 @pytest.fixture
 def woken(monkeypatch: Any) -> list[int]:
-    """The projects whose responses a worker was asked to count. Every count is too much for a request."""
+    """The projects whose responses a worker was asked to count. Every count is too much for a request, and
+    each step of a worker is one response.
+    """
     found: list[int] = []
     monkeypatch.setattr(places, "MOST_AT_ONCE", 0)
-    monkeypatch.setattr(places, "STEP", 0)  # so that each step is one response
     monkeypatch.setattr(places, "wake", lambda _, project_id: found.append(project_id))
     return found
 
@@ -421,12 +424,13 @@ def test_what_changes_while_a_worker_counts_is_counted_once(woken: list[int], se
     """Rule 6.271."""
     chance = random.Random(seed)
     caller = Caller()
-    settings = {"change_poll": True, "max_completes_per_user": None, "quotas": []}
+    settings: dict[str, object] = {"change_poll": True, "max_completes_per_user": None, "quotas": []}
     project = caller.make_open(COLOUR, type="poll", delivery=WEB, settings=settings)
     pk, block = int(project["id"]), project["script"]["blocks"][0]["id"]
     quotas = [{"where": f'colour = "{each}"', "limit": 99} for each in ("red", "green")]
     talks = [Talk(caller, project, external_id=f"v{n}") for n in range(14)]
-    votes = {}
+    votes: dict[Talk, str] = {}
+    imports = 0
 
     def vote(talk: Talk) -> None:
         value = chance.choice(("red", "green"))
@@ -450,12 +454,12 @@ def test_what_changes_while_a_worker_counts_is_counted_once(woken: list[int], se
             assert caller.delete(f"/responses/{gone.told['id']}").status_code == 204
             imported = {**IMPORTED, "answers": [{"block_id": block, "value": "red"}]}
             assert caller.post(f"/projects/{pk}/responses", {"data": [imported]}).status_code == 201
-            votes[object()] = "red"
+            imports += 1
     while places._count_step(pk):
         pass
 
     assert shown(caller, project) == [
-        (list(votes.values()).count("red"), False),
+        (list(votes.values()).count("red") + imports, False),
         (list(votes.values()).count("green"), False),
     ]
 
@@ -646,6 +650,62 @@ def test_a_block_that_an_expression_names_cannot_be_removed() -> None:
 
     assert (answer.status_code, faults(answer)) == (400, {("blocks", "in_use")})
     assert "`settings.quotas[0].where`" in answer.json()["violations"][0]["message"]
+
+
+# --- Anonymous projects ---------------------------------------------------------------------------
+
+TEA = {**QUESTION, "name": "tea", "options": [{"value": "yes"}, {"value": "no"}]}
+
+
+def test_an_anonymous_project_tells_nobody_which_quota_is_full() -> None:
+    """Rule 7.120."""
+    caller = Caller()
+    quotas = [{**RED, "limit": 1, "message": None}, {"where": 'tea = "yes"', "limit": 1}]
+    fields = {"where": 'field.city = "Oslo"', "limit": 1, "message": "Enough of Oslo."}
+    settings = {"quotas": [*quotas, fields], "privacy_mode": "anonymous", "hidden_fields": {"city": ["Oslo"]}}
+    project = open_to_all(caller, COLOUR, TEA, **settings)
+    late = Talk(caller, project, metadata={"city": "Oslo"})
+
+    def end(colour: str, tea: str, talk: Talk | None = None) -> Any:
+        talk = talk or Talk(caller, project)
+        talk.answer(colour)
+        return caller.post(f"{talk.path}/answers", {"block_id": talk.block["id"], "value": tea})
+
+    assert end("green", "yes").status_code == 200
+    before = end("red", "yes")
+    assert end("red", "no").status_code == 200
+    after = end("red", "yes")
+    talk = Talk(caller, project, metadata={"city": "Oslo"})
+    assert end("green", "no", talk).status_code == 200
+
+    assert is_full(before, "settings.quotas")
+    told = [{**each.json(), "request_id": ""} for each in (before, after, end("green", "no", late))]
+    assert told[0] == told[1] == told[2]
+    assert is_full(begin(caller, project, metadata={"city": "Oslo"}), "settings.quotas[2]")
+
+
+def test_a_quota_over_answers_has_no_words_of_its_own_on_an_anonymous_project() -> None:
+    """Rule 7.120."""
+    caller = Caller()
+    by_field = {"where": 'field.city = "Oslo"', "limit": 1, "message": "Enough of Oslo."}
+    settings = {"quotas": [by_field, RED], "hidden_fields": {"city": ["Oslo"]}}
+    project = caller.make(COLOUR, settings=settings)
+
+    answer = caller.patch(f"/projects/{project['id']}", {"settings": {"privacy_mode": "anonymous"}})
+
+    assert faults(answer) == {("settings.quotas[1].message", "not_allowed")}
+
+
+def test_members_read_no_quotas() -> None:
+    """Rule 7.121."""
+    caller = Caller()
+    project = open_to_all(caller, quotas=[RED])
+    listed, one = "/projects", f"/projects/{project['id']}"
+
+    for access, count in (("admin", 1), ("creator", 1), ("member", 0)):
+        reader = caller.beside(access)
+        told = [reader.get(one).json(), *reader.get(listed).json()["data"]]
+        assert [len(each["settings"]["quotas"]) for each in told] == [count, count]
 
 
 # --- What it costs --------------------------------------------------------------------------------
