@@ -183,10 +183,10 @@ def fill(
     filled = "".join((*pieces, text[end:]))
     if not keeps_template or len(filled) > MAX_FILLED or escape is None:
         return within_limit(_without_gaps(filled))
-    form, values = _begun_in_capitals("".join((*template, text[end:])), values)
+    form, begun = _begun_in_capitals("".join((*template, text[end:])), values)
     form = _without_gaps(form)
-    made = Filled.of("", form, values, addresses)
-    return Filled.of(made.put_in(form, escape) or "", form, values, addresses)
+    made = Filled.of("", form, begun, addresses)
+    return Filled.of(made.put_in(form, escape) or "", form, begun, addresses)
 
 
 def joined(separator: str, texts: Sequence[str]) -> str:
