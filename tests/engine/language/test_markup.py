@@ -79,7 +79,12 @@ def test_a_link_is_no_token():
 def parsed(monkeypatch):
     """The texts that the parser has read."""
     texts, parse = [], markup._PARSER.parseInline
-    monkeypatch.setattr(markup._PARSER, "parseInline", lambda text: texts.append(text) or parse(text))
+
+    def counted(text):
+        texts.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(markup._PARSER, "parseInline", counted)
     markup._kept.clear()
     return texts
 
@@ -115,9 +120,12 @@ def test_lines_of_a_list_without_signs_are_not_parsed(parsed):
 def test_the_end_of_a_label_is_looked_for_only_before_an_address(monkeypatch):
     """Rule 11.33."""
     looked, parse_label = [], markup._PARSER.helpers.parseLinkLabel
-    monkeypatch.setattr(
-        markup._PARSER.helpers, "parseLinkLabel", lambda *told: looked.append(told[1]) or parse_label(*told)
-    )
+
+    def counted(state, start, disable_nested):
+        looked.append(start)
+        return parse_label(state, start, disable_nested)
+
+    monkeypatch.setattr(markup._PARSER.helpers, "parseLinkLabel", counted)
 
     assert markup.plain("[a](https://b.org) *" + "[" * 400) == "a *" + "[" * 400
     assert looked == [0]
@@ -144,9 +152,7 @@ def test_values_are_put_into_the_parsed_text_as_they_are(value, frame, parsed):
 def test_values_in_addresses_are_put_in_too(parsed):
     """Rule 11.34."""
     frame = "*a* [b [Q1]](https://c.org/[Q1]?d=[Q1]) [Q1](e) [f](mailto:[Q1]) [g](h[Q1])"
-    texts = [
-        piping.fill(frame, lambda _, value=value: value, escape=markup.escape) for value in ("x y", "<&*")
-    ]
+    texts = [piping.fill(frame, {"Q1": value}.get, escape=markup.escape) for value in ("x y", "<&*")]
 
     pages = [str(rich(text)) for text in texts]
 
