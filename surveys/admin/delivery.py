@@ -416,7 +416,10 @@ class DeliveryForm(ScheduleForm):
         return super().shown(name, value)
 
     def clean_address_fields(self) -> str:
-        """The names, if they follow the rules that the form can explain better than the API."""
+        """The names of the declared fields.
+
+        Raises ValidationError for the faults that the form explains better than the API.
+        """
         text: str = self.cleaned_data["address_fields"]
         is_anonymous = self.cleaned_data.get("privacy_mode") == Project.PrivacyMode.ANONYMOUS
         if found := list(address_fields.faults(address_fields.read(text), is_anonymous=is_anonymous)):

@@ -175,7 +175,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """A question and its answer in the review. `may_change` is false for a graded answer that stays."""
+    """A question and its answer in the review. `may_change` is false for a graded answer that is final."""
 
     step: PastStep
     may_change: bool
