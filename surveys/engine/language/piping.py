@@ -137,7 +137,8 @@ def fill(
     fallback, if it has one. A value is cut after MAX_VALUE characters, and the text after MAX_FILLED, each
     with an ellipsis. `text_of` is called at most once for each token. `escape` removes the markup from each
     value, and the result is `Filled` unless it is cut. Without `escape` the result is plain text, which pages
-    must escape. In the address of a link, values are percent-encoded.
+    must escape, and the signs around an empty value stay. In the address of a link, values are
+    percent-encoded.
     """
     targets = list(_TARGET.finditer(text)) if "](" in text else []
     inserted: dict[str, str | None] = {}
@@ -170,7 +171,7 @@ def fill(
             stand_ins = f"xqz{len(addresses)}zqx" if value else None
             addresses += filter(None, [value])
         elif value and escape:
-            values.append(str(value))
+            values.append(value)
             stand_ins = _stand_in(value[0]) + _stand_in(value[-1])
             value = escape(value)
         value = value or _NOTHING
@@ -181,7 +182,9 @@ def fill(
         if length > MAX_FILLED:
             break
     filled = "".join((*pieces, text[end:]))
-    if not keeps_template or len(filled) > MAX_FILLED or escape is None:
+    if escape is None:  # for programs, which get exactly what the author wrote around an empty value
+        return within_limit(filled.replace(_NOTHING, ""))
+    if not keeps_template or len(filled) > MAX_FILLED:
         return within_limit(_without_gaps(filled))
     form, begun = _begun_in_capitals("".join((*template, text[end:])), values)
     form = _without_gaps(form)
