@@ -48,7 +48,7 @@ const typedText = (() => {
   const allNames = () => [...memory.keys(), ...Object.keys(store ?? {})].filter((key) => key.startsWith(PREFIX));
 
   Object.keys(store ?? {}).filter((key) => key.startsWith("colloquy:/")).forEach((key) => { // of any survey
-    if (!(parsed(store.getItem(key))?.at > Date.now() - LONGEST)) store.removeItem(key);
+    if (!(parsed(store?.getItem(key) ?? null)?.at > Date.now() - LONGEST)) store?.removeItem(key);
   });
 
   /* A name is `person.conversation:block`, the first two hashed */
