@@ -44,6 +44,7 @@ _TARGET = regex.compile(
     r"\]\((?:<[^<>\n]*+>|\\[()]|\[[^\[\]]*+\]|\((?:[^()\[\]]|\[[^\[\]]*+\])*+\)|(?!\]\()[^()])*+\)"
 )
 _MAIL = "](mailto:"
+_in_host = re.compile(r"//[^/?#]*$").search  # a value here decides whether there is a link at all
 _NOTHING = "\0"  # stands for an empty value, until the signs around it are put right; no text contains it
 _AROUND_NOTHING: tuple[tuple[regex.Pattern[str], str | Callable[[regex.Match[str]], str]], ...] = (
     (regex.compile(r"^\0[,:;]? +(\w)", regex.MULTILINE), lambda found: found[1].upper()),
@@ -168,6 +169,7 @@ def fill(
             value = quote(value, safe="%") if is_in_link else value
         elif is_in_link:
             value = in_address(value, safe="@" if targets[0][0].startswith(_MAIL) else "")
+            keeps_template &= _in_host(text[targets[0].start() : match.start()]) is None
             stand_ins = f"xqz{len(addresses)}zqx" if value else None
             addresses += filter(None, [value])
         elif value and escape:
