@@ -10,7 +10,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from communities.ground.errors import Conflict, refuse, refuse_all
+from communities.ground.errors import Conflict, InvalidRequest, refuse, refuse_all
 from communities.ground.sent_text import sent_text
 from communities.models import Community
 from surveys.admin.frame import ProjectPage
@@ -66,7 +66,11 @@ def convert(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponse
     chosen = body.get("format") or converting.guess(content)
     if chosen not in converting.FORMATS:
         refuse("format", "invalid_choice", "This format is not known.")
-    converted = converting.convert(format=chosen, content=content)
+    try:
+        converted = converting.convert(format=chosen, content=content)
+    except InvalidRequest as refusal:
+        message = str(refusal.violations[0]["message"]).replace("`content`", "The file")
+        refuse("content", "invalid", message)
     blocks = starting.complete(converted.blocks)
     description = starting.described(actor=page.actor, project=page.project, blocks=blocks, at=page.at)
     unmet = [f"{each['where']}: {each['what']}" for each in converted.unmet]

@@ -39,7 +39,8 @@ FORMATS = (
     "text",
 )
 MAX_CONTENT = 8_388_608  # characters
-_BASE64 = re.compile(r"(?:data:[\w.+/;=-]{0,100};base64,)?([A-Za-z0-9+/]{16,}={0,2})")
+_DATA = re.compile(r"data:[\w.+/;=-]{0,100};base64,")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}")
 _JSON: dict[str, Callable[[object], Questionnaire]] = {
     "surveyjs": surveyjs.surveyjs,
     "typeform": typeform.typeform,
@@ -124,13 +125,14 @@ def _read(format: str, content: str) -> Questionnaire:
 
 
 def _bytes(content: str) -> bytes:
-    """The content as bytes, from base64 if it is nothing else."""
-    match = _BASE64.fullmatch(content.strip())
-    if match and len(match[1]) % 4 == 0:
+    """The content as bytes: from an address with `data:`, or from base64 if it is nothing else."""
+    content = content.strip()
+    address = _DATA.match(content)
+    if address or (len(content) % 4 == 0 and _BASE64.fullmatch(content)):
         try:
-            return base64.b64decode(match[1], validate=True)
+            return base64.b64decode(content[address.end() if address else 0 :], validate=True)
         except binascii.Error:
-            pass
+            unreadable("must be valid base64.")
     return content.encode("utf-8", "replace")
 
 
