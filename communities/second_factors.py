@@ -19,17 +19,25 @@ from communities.models import Member, User
 
 FACTORS = ["totp", "webauthn"]  # types of `mfa.Authenticator`, which is installed if there are accounts
 ADD_ONE = "Add a passkey or an authenticator app under “Passkeys and codes” in your account."
+CONFIRM = "You signed in without yours: please confirm it."
 FIELD = "require_second_factor"
 _CACHE = "_has_second_factor"
+# The keys of a session: the proofs that django-allauth lists and whose they are, and who has proven a factor
+# in a way that is not listed.
+_PROOFS, _PROVER = "account_authentication_methods", "account_authentication_methods_user"
+_PROVEN_BY = "second_factor_proven_by"
 _WANTED = "wanted_before_second_factor"
 
 
 class SecondFactorMissing(Forbidden):
-    """This community requires a second factor of its staff, and the person has none."""
+    """This community requires a second factor of its staff, and the person has none.
 
-    def __init__(self, community_id: int, name: str) -> None:
-        super().__init__(f"{name} asks its staff for a second factor. {ADD_ONE}")
-        self.community_id, self.name = community_id, name
+    With `factor` they have one, of this type, and their session was opened without it.
+    """
+
+    def __init__(self, community_id: int, name: str, factor: str | None = None) -> None:
+        super().__init__(f"{name} asks its staff for a second factor. {CONFIRM if factor else ADD_ONE}")
+        self.community_id, self.name, self.factor = community_id, name, factor
 
 
 class OwnFactorMissing(InvalidRequest):
@@ -49,21 +57,48 @@ def has_one(*, user_id: int) -> bool:
 
 
 def is_missing(request: HttpRequest) -> bool:
-    """Whether the signed-in person has no second factor. The value is read once for each request."""
+    """Whether the signed-in person has no second factor, or opened the session without it.
+
+    The value is read once for each request.
+    """
     missing: bool | None = getattr(request, _CACHE, None)
     if missing is None:
-        missing = not has_one(user_id=int(request.user.pk or 0))
+        missing = not (is_proven(request) and has_one(user_id=int(request.user.pk or 0)))
         setattr(request, _CACHE, missing)
     return missing
 
 
+def is_proven(request: HttpRequest) -> bool:
+    """Whether somebody has proven a factor in this session: a passkey, or a code of an app or on paper."""
+    session, user_id = request.session, int(request.user.pk or 0)
+    if session.get(_PROVEN_BY) == user_id:
+        return True
+    proofs = session.get(_PROOFS) or ()
+    return session.get(_PROVER) == str(user_id) and any(each.get("method") == "mfa" for each in proofs)
+
+
+def prove(request: HttpRequest, *, user_id: int) -> None:
+    """Note that the session belongs to somebody with a factor, as in a browser that is remembered."""
+    request.session[_PROVEN_BY] = user_id
+
+
+def note_added(request: HttpRequest, *, user_id: int) -> None:
+    """Note that the session, which has just confirmed who the person is, has added a factor.
+
+    A first factor proves it. Another one does not, because the session may not know the first.
+    """
+    if _factors_of(user_id).count() == 1:
+        prove(request, user_id=user_id)
+
+
 def require(request: HttpRequest, community_id: int, name: str) -> None:
-    """Refuse staff without a second factor.
+    """Refuse staff without a second factor, and sessions that were opened without it.
 
     Call this for communities that require one. Raises SecondFactorMissing.
     """
     if is_missing(request):
-        raise SecondFactorMissing(community_id, name)
+        types = sorted(_factors_of(int(request.user.pk or 0)).values_list("type", flat=True))
+        raise SecondFactorMissing(community_id, name, types[0] if types else None)
 
 
 def require_own(*, user_id: int) -> None:

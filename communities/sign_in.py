@@ -108,7 +108,7 @@ def count(name: str, limit: int, *, seconds: int, refusal: str) -> None:
 def forget_attempts(request: HttpRequest, account: str) -> None:
     """After a success, delete the attempts from this address for this account.
 
-    The success does not count against the address, so a hall of people behind one address can sign in
+    A success is not counted for the network address, so many people who share an address can sign in
     (rule 12.11). Failures of other accounts stay counted, so that signing in to an own account does not help
     somebody who guesses.
     """

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import django
@@ -242,8 +242,6 @@ def _settle_hypothesis() -> None:
 
 def _adapt_program() -> None:
     """Once Django is set up. Fixtures would do so too, and take a tenth of a millisecond of each test."""
-    from httpx2._transports import default as transports  # noqa: PLC0415
-
     from communities.accounts.recovery_codes import hashed  # noqa: PLC0415
     from communities.gate import authentication  # noqa: PLC0415
     from communities.ground.transactions import InTransaction  # noqa: PLC0415
@@ -256,6 +254,7 @@ def _adapt_program() -> None:
     emptying.empty_quickly()
     forms.send_as_browsers_do()
     # Reading the system's certificates takes longer than a test of a provider.
+    transports = cast(Any, importlib.import_module("httpx2._transports.default"))
     transports.create_ssl_context = functools.cache(transports.create_ssl_context)
     # psycopg forgets prepared statements at a rollback, which ends most tests: it may take a table back.
     PrepareManager.clear = lambda self: False  # type: ignore[method-assign]

@@ -40,7 +40,9 @@ _FACTORS = "second factors"
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Accounts: mails are rows that the worker sends; their texts and the texts of messages are ours."""
+    """The adapter of accounts. It writes mails as rows, which the worker sends, and takes the texts of mails
+    and of messages from Colloquy.
+    """
 
     error_messages: ClassVar[dict[str, Any]] = {**DefaultAccountAdapter.error_messages, **wording.ERRORS}
 

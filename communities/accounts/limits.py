@@ -168,7 +168,7 @@ def _who(request: HttpRequest, by: str) -> Iterator[str]:
 
 
 def refuse(request: HttpRequest, refusal: TooManyAttempts) -> None:
-    """Make the form of this request show that it was tried too often."""
+    """Make the form of this request say that there were too many attempts."""
     request.account_refusal = refusal  # type: ignore[attr-defined]
 
 

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode
 
 from allauth.account.internal.flows.reauthentication import did_recently_reauthenticate
 from django.contrib import messages
-from django.contrib.auth import logout
+from django.contrib.auth import REDIRECT_FIELD_NAME, logout
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -129,13 +130,18 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
 
 
 def explain_second_factor(request: HttpRequest, missing: SecondFactorMissing) -> HttpResponse:
-    """Explain why the page is closed and where to set up a second factor; that page leads back to this
-    one.
+    """Explain why the page is closed and where to set up or confirm a second factor; that page leads back to
+    this one.
     """
     second_factors.remember_wanted(request)
+    confirm = ""
+    if missing.factor:
+        name = "mfa_reauthenticate_webauthn" if missing.factor == "webauthn" else "mfa_reauthenticate"
+        wanted = urlencode({REDIRECT_FIELD_NAME: second_factors.forget_wanted(request)})
+        confirm = f"{reverse(name)}?{wanted}"
     chosen_community.remember(request, missing.community_id)
     others = [each for each in own_communities.choices(request) if not each.requires_second_factor]
-    context = {"community": missing.name, "others": others}
+    context = {"community": missing.name, "others": others, "confirm": confirm}
     response = render(request, "account/second_factor_missing.html", context, status=HTTPStatus.FORBIDDEN)
     if "HX-Request" in request.headers:
         response["HX-Refresh"] = "true"  # a part of a page cannot show the explanation

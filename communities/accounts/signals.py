@@ -17,6 +17,7 @@ from django.contrib.auth.signals import user_logged_in
 from django.http import HttpRequest
 from django.utils import timezone
 
+from communities import second_factors
 from communities.accounts import lifetimes
 from communities.accounts.adapters import AccountAdapter
 from communities.services.inviting import invitations
@@ -25,6 +26,7 @@ from communities.services.inviting import invitations
 def connect() -> None:
     for signal in (authenticator_added, authenticator_removed, authenticator_reset):
         signal.connect(_rotate_session, dispatch_uid="communities.accounts.rotate")
+    authenticator_added.connect(_note_factor, dispatch_uid="communities.accounts.factor")
     authenticator_used.connect(_tell_of_recovery_code, dispatch_uid="communities.accounts.recovery_code")
     authentication_step_completed.connect(_rotate_after_proof, dispatch_uid="communities.accounts.proof")
     user_logged_in.connect(lifetimes.begin, dispatch_uid="communities.accounts.begin")
@@ -36,6 +38,13 @@ def _rotate_session(sender: object, request: HttpRequest, **kwargs: Any) -> None
     old = request.session.session_key
     request.session.cycle_key()
     UserSession.objects.filter(session_key=old).update(session_key=request.session.session_key)
+
+
+def _note_factor(
+    sender: object, request: HttpRequest, user: Any, authenticator: Authenticator, **kwargs: Any
+) -> None:
+    if authenticator.type in second_factors.FACTORS:
+        second_factors.note_added(request, user_id=user.pk)
 
 
 def _rotate_after_proof(sender: object, request: HttpRequest, **kwargs: Any) -> None:

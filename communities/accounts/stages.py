@@ -15,6 +15,7 @@ from allauth.mfa.webauthn.internal.flows import did_use_passwordless_login
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest
 
+from communities import second_factors
 from communities.second_factors import FACTORS
 
 
@@ -35,8 +36,15 @@ class ConfirmAddress(stages.EmailVerificationStage):
 
 class AskForFactor(AuthenticateStage):
     """A browser that was remembered before its owner had all browsers forgotten must pass the factor like any
-    other.
+    other. One that is remembered counts as having passed it.
     """
+
+    def handle(self) -> tuple[Any, bool]:
+        asks, user = self._should_handle(self.request), self.login.user
+        if not asks and user is not None and is_mfa_enabled(user, FACTORS):
+            second_factors.prove(self.request, user_id=user.pk)
+        response: tuple[Any, bool] = super().handle()
+        return response
 
     def _should_handle(self, request: HttpRequest) -> bool:
         user = self.login.user

@@ -61,14 +61,19 @@ class Endpoint:
 
 
 def is_link(url: str) -> bool:
-    """Whether this is an https address to which a page may link. Its host is written out."""
+    """Whether this is an https address to which a page may link. Its host is written out and valid, as is its
+    port.
+    """
     if len(url) > MAX_LENGTH or any(unicodedata.category(each)[0] in "CZ" for each in url) or "\\" in url:
         return False
     try:
         parts = urlsplit(url)
+        if parts.scheme != "https" or {"@", "["} & {*parts.netloc}:
+            return False
+        _host_and_port(parts)
     except ValueError:
         return False
-    return parts.scheme == "https" and bool(parts.hostname) and not {"@", "["} & {*parts.netloc}
+    return True
 
 
 def check_url(url: str, *, allow_http: bool, allow_private: bool) -> None:

@@ -46,6 +46,7 @@ from surveys.services.results import figures, readers, written
 from surveys.services.results.figures import ALL, Figures
 from surveys.services.results.shared import SharedResults
 from surveys.services.scripts import editing as scripts
+from surveys.services.scripts.cache import Catalogue
 
 TEMPLATE = "admin/surveys/project/results.html"
 REFUSED = "admin/surveys/project/refused.html"
@@ -166,7 +167,9 @@ def draw(
     texts = overview.texts_of(totals, status.done, is_narrowed=form.is_narrowed)
     is_filtered = bool(form.query)
     solutions = access.may_read_solutions(actor=page.actor)
-    right = figures.right_sets(project=project, selection=form.selection) if solutions else {}
+    right: Mapping[int, int] = {}
+    if solutions and job is None:
+        right = figures.right_sets(project=project, script=form.script, selection=form.selection)
     cards = overview.cards_of(
         project,
         totals,
@@ -174,7 +177,7 @@ def draw(
         divided_by=form.divided_by,
         is_filtered=is_filtered,
         marks_solutions=solutions,
-        right_sets=right if job is None else {},
+        right_sets=right,
     )
     context = {
         **_frame_of(request, page),
@@ -394,7 +397,8 @@ def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[i
         for each in totals.blocks
         if each["block_type"] == "open_text" and each["response_count"]
     }
-    others = _others(project, totals)
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    others = _others(catalogue, totals)
     counts |= {block_id: count for block_id, (_, count) in others.items() if count}
     newest = written.newest(
         project=project,
@@ -403,8 +407,6 @@ def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[i
         others={block_id: option_id for block_id, (option_id, _) in others.items()},
     )
     names = names_of(project, [row for rows in newest.values() for row in rows])
-
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
 
     def excerpt(row: Any) -> Excerpt:
         text = Truncator(catalogue.as_read(row.block_id, row.text)).chars(LONGEST_EXCERPT)
@@ -420,9 +422,8 @@ def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[i
     return {block_id: part(block_id, count) for block_id, count in counts.items()}
 
 
-def _others(project: Project, totals: Figures) -> Mapping[int, tuple[int, int]]:
+def _others(catalogue: Catalogue, totals: Figures) -> Mapping[int, tuple[int, int]]:
     """The options of choices for which texts are written, each with how many chose it, by block."""
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     found: dict[int, tuple[int, int]] = {}
     for entry in totals.blocks if catalogue.others else ():
         for line in entry["distribution"] or ():

@@ -348,7 +348,7 @@ class Provider(Protocol):
         ...
 
     def cancel_bulk(self, bulk_id: str) -> None:
-        """Stop a bulk whose readings nobody needs."""
+        """Cancel a bulk, a job of `begin_bulk`, whose readings are no longer needed."""
         ...
 
     def summarize_texts(self, figures: TextFigures) -> str:

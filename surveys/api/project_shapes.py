@@ -156,7 +156,8 @@ _URL_HELP = (
 )
 _WHERE_HELP = (
     "An expression over the script's blocks, its variables, `field.<name>` and `language` (the community's, "
-    "such as `en`). Blocks without an answer compare as in conditions. It follows renamed blocks and values."
+    "such as `en`), with at most 50 names and without `answer`. Blocks without an answer compare as in "
+    "conditions. It follows renamed blocks and values."
 )
 _LABEL_HELP = "The words on the button; null means `Continue`."
 _REDIRECT_HELP = "Whether pages lead there at once. A frame and the chat show the button."
@@ -263,7 +264,8 @@ class ProjectSettingsIn(Group):
         max_length=MAX_QUOTAS,
         required=False,
         help_text="Limits like `max_completes`, each for the responses that satisfy its `where`. One that "
-        "names only `field.<name>` and `language` also refuses the beginning.",
+        "names only `field.<name>` and `language` also refuses the beginning. Role member reads none. On "
+        "anonymous projects the refusal at the end names no quota, and one over answers has no `message`.",
     )
     max_begun_per_minute = StrictIntegerField(
         min_value=1,
@@ -293,7 +295,8 @@ class ProjectSettingsIn(Group):
         child=OtherEndIn(),
         max_length=MAX_ENDS,
         required=False,
-        help_text="Other ends: the first one whose `where` holds takes the place of `end`.",
+        help_text="Other ends: the first one whose `where` holds takes the place of `end`. On anonymous "
+        "projects where an end has a `url`, `where` can name only `field.<name>` and `language`.",
     )
     mail_copy = StrictBooleanField(
         required=False,

@@ -407,7 +407,9 @@ class ProjectViewSet(OwnWorkViewSet):
         return told
 
     def _all_as_json(self, projects: Sequence[Any]) -> Sequence[dict[str, Any]]:
-        """Counts of anonymous projects change in steps, except for their creators and admins."""
+        """Counts of anonymous projects change in steps, except for their creators and admins. Members read no
+        quotas (rule 7.121).
+        """
         in_steps = [
             each
             for each in projects
@@ -415,7 +417,15 @@ class ProjectViewSet(OwnWorkViewSet):
         ]
         totals = steps.totals(projects=in_steps)
         rendered = [(each.pk, project_as_json(each, at=self.at)) for each in projects]
-        return [{**told, "info": {**told["info"], **totals.get(pk, {})}} for pk, told in rendered]
+        hidden: dict[str, Any] = {"quotas": []} if self.actor.is_member else {}
+        return [
+            {
+                **told,
+                "info": {**told["info"], **totals.get(pk, {})},
+                "settings": {**told["settings"], **hidden},
+            }
+            for pk, told in rendered
+        ]
 
 
 def _with_template(fields: dict[str, Any]) -> tuple[dict[str, Any], object]:

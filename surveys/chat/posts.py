@@ -199,7 +199,7 @@ def _nonce(row: ChatPost) -> str:
 
 
 def _send(method: str, path: str, raw: Mapping[str, Any], files: Sequence[File]) -> Any:
-    """Send a message. If the platform does not know one of its emoji, send it again without emoji."""
+    """Send a message. If the platform refuses an emoji in it, send the message again without emoji."""
     try:
         return _in_open_thread(method, path, raw, files)
     except Refused as refusal:

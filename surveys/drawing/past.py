@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from surveys.drawing import rewards, widgets
-from surveys.engine.language import markup
+from surveys.engine.language import markup, piping
 from surveys.engine.walk import answers
 from surveys.services.conversations.view import Exchange, WalkView
 
@@ -74,10 +74,10 @@ def step_of(view: WalkView, exchange: Exchange) -> PastStep:
     block = rewards.shown(view, exchange.block)
     is_skipped = block.asks and not answers.is_answer(exchange.reply)
     said = widgets.said(block, exchange.reply)
-    title = f"{markup.escape(block.group)}\n" if block.group else ""
+    title = piping.Authored(markup.escape(block.group or ""))
     return PastStep(
         block.id,
-        f"{title}{block.prompt}",
+        piping.joined("\n", [title, block.prompt]) if title else block.prompt,
         said.text,
         said.sign,
         said.is_sign_alone,
@@ -89,7 +89,10 @@ def step_of(view: WalkView, exchange: Exchange) -> PastStep:
 
 def cut(text: str, most: int) -> str:
     """The text, which ends with an ellipsis if it is longer than `most` characters."""
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+    if len(text) <= most:
+        return text
+    shorter = f"{text[: most - 1].rstrip()}…"
+    return piping.Authored(shorter) if type(text) is piping.Authored else shorter
 
 
 def _shortened(step: PastStep) -> PastStep:

@@ -1,23 +1,15 @@
-"""Authors' texts as HTML: their Markdown, and nothing else that a text may contain (rule 6.135).
-
-Most texts have no markup, and are only escaped. The HTML of others is kept if the text is all its author's: a
-filled text has the words of its respondent.
-"""
+"""Authors' texts as HTML: their Markdown, and nothing else that a text may contain (rule 6.135)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Lock
 
 import nh3
-from cachetools import LRUCache, cached
 from markupsafe import Markup, escape
 
 from surveys.engine.language import markup
 from surveys.engine.language.markup import Part
-from surveys.engine.language.piping import Authored
 
-MAX_KEPT = 2_000_000  # characters of HTML in a process
 _CLEANER = nh3.Cleaner(
     tags={"strong", "em", "a", "span"},
     attributes={"a": {"href"}, "span": {"class", "role"}},
@@ -36,18 +28,11 @@ _TAGS = {
 
 def rich(text: str) -> Markup:
     """The HTML of a text. It has no blocks, so that it may stand in headings and labels."""
-    if not markup.is_marked(text):
-        return escape(text)
-    return _kept(text) if type(text) is Authored else _html(text)
+    return Markup(markup.rendered(text, _html, as_typed=escape))
 
 
-def _html(text: str) -> Markup:
-    return Markup(_CLEANER.clean("".join(map(_run, markup.parts(text)))))
-
-
-@cached(LRUCache(MAX_KEPT, getsizeof=len), key=str, lock=Lock())
-def _kept(text: str) -> Markup:
-    return _html(text)
+def _html(text: str) -> str:
+    return _CLEANER.clean("".join(map(_run, markup.parts(text))))
 
 
 def _run(run: Sequence[Part]) -> str:

@@ -19,7 +19,8 @@ from surveys.drawing.rewards import Earned, Prize
 from surveys.drawing.theme import Page
 from surveys.drawing.widgets import LONG_PROMPT, StepWidget, Typed, typed_ahead, typed_of
 from surveys.engine.flow.wording import heading
-from surveys.engine.language import markup
+from surveys.engine.language import markup, piping
+from surveys.engine.language.piping import Authored
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk import answers, defaults, groups, prefill, runner
 from surveys.engine.walk.answers import Reply
@@ -174,7 +175,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """A question and its answer in the review. `may_change` is false for a graded answer that stays."""
+    """A question and its answer in the review. `may_change` is false for a graded answer that is final."""
 
     step: PastStep
     may_change: bool
@@ -270,7 +271,7 @@ def first(
 
 def consent_of(project: Project) -> Consent | None:
     """The box of the project's `consent`; None if it asks for none."""
-    return Consent(project.consent, str(consent_mark(project.consent))) if project.consent else None
+    return Consent(Authored(project.consent), str(consent_mark(project.consent))) if project.consent else None
 
 
 def at_first(view: View) -> View:
@@ -343,7 +344,7 @@ def _group(
     blocks = groups.rows(view.script, view.state)
     return Screen(
         step=widgets.draw_group(
-            markup.escape(blocks[0].group or ""),
+            Authored(markup.escape(blocks[0].group or "")),
             [view.present(view.state, block) for block in blocks],
             typed=[_row_typed(view, block, typed, ahead, page) for block in blocks],
             errors=[_row_error(view, block, typed) if error else "" for block in blocks],
@@ -411,6 +412,7 @@ def _answered(view: WalkView, ahead: Prefill, page: Page) -> Typed:
 
 def review(view: WalkView, *, note: str = "", past_change: PastChange = PastChange.REPLACED) -> Screen:
     """All answers before the end, each with a way to change it."""
+    view = _marked(view)
     return Screen(
         review=_reviewed(view, most=past.MAX_PAST_CHARACTERS, may_change=True),
         progress=Progress(100),
@@ -438,7 +440,7 @@ def copy(
 
 def _reviewed(view: WalkView, *, most: int, may_change: bool) -> Sequence[Reviewed]:
     """The questions and answers, which are cut if they have more than `most` characters together."""
-    asked = [each for each in view.history() if each.block.asks]
+    asked = [each for each in _marked(view).history() if each.block.asks]
     steps = [past.step_of(view, each) for each in asked]
     most = most if sum(step.size for step in steps) <= most else most // len(asked)
     return [
@@ -624,7 +626,7 @@ def _joined(texts: Iterable[str]) -> str:
         length += len(text) + 2
         if length > MAX_TEXTS_AHEAD:
             break
-    return past.cut("\n\n".join(joined), MAX_TEXTS_AHEAD)
+    return past.cut(piping.joined("\n\n", joined), MAX_TEXTS_AHEAD)
 
 
 def _latest(view: WalkView, past_change: PastChange) -> PastStep | None:

@@ -74,8 +74,16 @@ def judge(*, script: Script, state: State, language: str = "") -> Callable[[str]
 
 def is_known_at_start(text: str) -> bool:
     """Whether the expression names nothing that an answer could change."""
+    return column_of_answer(text) is None
+
+
+def column_of_answer(text: str) -> int | None:
+    """The column of the first name that an answer could change; None if there is none."""
     mentions = expressions.parse(text).mentions
-    return all(each.name == LANGUAGE or names.field_key(each.name) is not None for each in mentions)
+    of_answers = (
+        each.column for each in mentions if each.name != LANGUAGE and names.field_key(each.name) is None
+    )
+    return next(of_answers, None)
 
 
 def names_language(text: str) -> bool:

@@ -1,10 +1,7 @@
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    atomic = False  # the index is built without a lock on its table
-
     dependencies = [("surveys", "0015_brands_of_projects")]
 
     operations = [
@@ -56,12 +53,6 @@ class Migration(migrations.Migration):
             name="is_suspected",
             field=models.BooleanField(
                 db_default=False, default=False, help_text="A program may have answered (rule 6.246)."
-            ),
-        ),
-        AddIndexConcurrently(
-            model_name="conversation",
-            index=models.Index(
-                condition=models.Q(("is_suspected", True)), fields=["project", "id"], name="response_suspected"
             ),
         ),
     ]

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('surveys', '0017_end_and_sharing'),
+        ('surveys', '0018_index_suspected_responses'),
     ]
 
     operations = [

@@ -32,6 +32,7 @@ class Conversation(models.Model):
         WEB = Identity.Provider.WEB.value
         IMPORT = "import"
 
+    AT_REVIEW = "at_review"  # a key of `state`: it waits until the respondent sends the reviewed answers
     LAPSES = "lapses"  # a key of `state`: a further question is open, and nothing else is
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

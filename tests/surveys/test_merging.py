@@ -425,6 +425,53 @@ def test_accounts_tokens_and_addresses_move_and_the_primary_address_stays(keep: 
     assert list(kept) == [(keep.user_id, "a@b.example", True), (keep.user_id, "c@d.example", False)]
 
 
+@pytest.mark.parametrize(
+    ("dropped", "kept", "restricted", "is_revoked"),
+    [
+        ("admin", "admin", None, False),
+        ("creator", "admin", "creator", False),
+        ("creator", "member", None, False),
+        ("member", "creator", None, True),
+        ("member", "admin", None, True),
+        ("member", "member", None, False),
+    ],
+)
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_key_gets_no_more_rights_than_its_own_account_had(
+    keep: Member, drop: Member, dropped: str, kept: str, restricted: str, is_revoked: bool, is_kept: bool
+) -> None:
+    """Rule 11.38. `dropped` is the access of the account with the key, which may be the one that stays."""
+    with_key, other = (keep, drop) if is_kept else (drop, keep)
+    Member.objects.filter(pk=other.pk).update(access=kept)
+    Member.objects.filter(pk=with_key.pk).update(access=dropped)
+    ApiKeyFactory.create(community=drop.community, user=with_key.user)
+    CommunitySettingsFactory.create(community=drop.community)
+
+    _merge(keep, drop)
+
+    key = ApiKey.objects.get()
+    assert key.user_id == keep.user_id
+    assert (key.restricted_to, key.revoked_at is not None) == (restricted, is_revoked)
+    changes = AuditEntry.objects.filter(action__startswith="api_key.").values_list("action", "after")
+    expected = [("api_key.updated", {"role": "creator"})] if restricted else []
+    assert [(action, after if action != "api_key.revoked" else {}) for action, after in changes] == (
+        [("api_key.revoked", {})] if is_revoked else expected
+    )
+
+
+def test_a_key_of_somebody_who_is_no_member_is_revoked_when_they_become_one(
+    keep: Member, drop: Member
+) -> None:
+    """Rule 11.38: it did not work, and would work again."""
+    ApiKeyFactory.create(community=drop.community, user=keep.user)
+    Member.objects.filter(pk=keep.pk).delete()
+
+    _merge(keep, drop)
+
+    assert ApiKey.objects.get().revoked_at == LUNCHTIME
+    assert Member.objects.get().user_id == keep.user_id
+
+
 def test_keys_projects_and_links_move(keep: Member, drop: Member) -> None:
     made = scenario.project(TEXT, author=drop.user)
     ApiKeyFactory.create(community=drop.community, user=drop.user)

@@ -19,7 +19,8 @@ from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
 
 BODY_LIFETIME = timedelta(days=30)
-# The difference between two consecutive counts shows what a single anonymous respondent answered.
+# On anonymous projects, the bodies of these events are deleted once no delivery is due: the difference
+# between two counts would show what a single respondent answered.
 TYPES_WITH_COUNTS = (EventType.ANALYSIS_COMPLETED, EventType.ANALYSIS_FAILED)
 REMOVAL_DELAY = timedelta(hours=1)  # after which no transaction can still write for a deleted webhook
 BATCH_SIZE = 1_000

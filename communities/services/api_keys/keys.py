@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import Conflict, NotFound, refuse
+from communities.ground.rounding import Rounding
 from communities.ground.transactions import in_transaction
-from communities.models import ApiKey, Community
+from communities.models import ApiKey, Community, Member
 from communities.services.api_keys import key_notices
 from communities.services.trail import audit
 
 LIVE_PREFIX = "cq_live_"
 PREFIX_LENGTH = 14
 MAX_KEYS = 50
+_RANKS = (None, Member.Access.MEMBER, Member.Access.CREATOR, Member.Access.ADMIN)
 ROTATED_SECRET_LIFETIME = timedelta(hours=24)
 
 
@@ -115,6 +118,36 @@ def revoke_key(*, actor: Actor | None, community_id: int, key_id: int, at: datet
         audit.record(
             actor=actor, action=Action.API_KEY_REVOKED, on=_subject(key), at=at, after={"revoked_at": at}
         )
+
+
+@in_transaction
+def keep_within(
+    *,
+    actor: Actor,
+    key_ids: Sequence[int],
+    had: str | None,
+    has: str | None,
+    at: datetime,
+    rounded_to: Rounding | None = None,
+) -> None:
+    """Keep keys within the access that their maker `had`, if a merge of two accounts gave the maker more.
+
+    A creator's keys are restricted to that role. No key can be restricted to less, so keys of others are
+    revoked: of members, and of people who were none and whose keys did not work.
+    """
+    if _RANKS.index(has) <= _RANKS.index(had):
+        return
+    for key in ApiKey.objects.select_for_update().filter(pk__in=key_ids, revoked_at=None).order_by("pk"):
+        if had != Member.Access.CREATOR:
+            key.revoked_at = at
+            action, after = Action.API_KEY_REVOKED, dict[str, object](revoked_at=at)
+        elif key.restricted_to is None:
+            key.restricted_to = ApiKey.Restriction.CREATOR
+            action, after = Action.API_KEY_UPDATED, dict[str, object](role=key.restricted_to)
+        else:
+            continue
+        key.save(update_fields=["revoked_at", "restricted_to"])
+        audit.record(actor=actor, action=action, on=_subject(key), at=at, after=after, rounded_to=rounded_to)
 
 
 def _subject(key: ApiKey) -> audit.Subject:

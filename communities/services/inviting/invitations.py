@@ -251,7 +251,8 @@ def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
 def admit(invitation: Invitation, *, user: User, at: datetime) -> Member:
     """Make a user a member, or give a present member the access of the invitation.
 
-    A member gets no more than staff have decided since (`access_given`). The caller has taken the invitation.
+    If staff changed a member's access after the invitation was sent, the member gets no more than that
+    (`access_given`). The caller has taken the invitation.
     Refuses (Conflict) an invitation of a known member for any other user: their answers and XP belong to the
     account that is made from the invitation.
     """

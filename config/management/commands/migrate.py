@@ -112,7 +112,10 @@ class Command(migrate.Command):
                 cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {self._quoted(name)}")
 
     def _rebuild_invalid_indexes(self) -> None:
-        """Rebuild indexes that are written but never used, except for those that are being built now."""
+        """Rebuild invalid indexes, which PostgreSQL keeps up to date but does not read.
+
+        Indexes that are being built now are left.
+        """
         with self._database.cursor() as cursor:
             cursor.execute(_INVALID_INDEXES, [self._database.introspection.django_table_names()])
             names = [name for (name,) in cursor.fetchall()]

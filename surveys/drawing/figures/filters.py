@@ -63,12 +63,12 @@ class ConditionForm(forms.Form):
 
     def __init__(self, data: QueryDict, script: Script, *, language: str, solutions: bool) -> None:
         super().__init__(data)
-        self._script, self._language, self._solutions = script, language, solutions
+        self.script, self._language, self._solutions = script, language, solutions
 
     def clean_where(self) -> str:
         where: str = self.cleaned_data["where"]
         try:
-            selecting.refuse_faults(where or None, script=lambda: self._script, solutions=self._solutions)
+            selecting.refuse_faults(where or None, script=lambda: self.script, solutions=self._solutions)
         except InvalidRequest as refusal:
             raise forms.ValidationError([str(each["message"]) for each in refusal.violations]) from refusal
         return where

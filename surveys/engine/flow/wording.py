@@ -23,7 +23,7 @@ def heading(prompt: str, script: Script) -> str:
     def is_known(token: str) -> bool:
         return piping.is_prompt_variable(token) or references.resolve(token, script) is not None
 
-    return markup.plain(piping.for_many(prompt, is_known))
+    return markup.plain(piping.Authored(piping.for_many(prompt, is_known)))
 
 
 class Wording:

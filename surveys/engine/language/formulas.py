@@ -12,7 +12,7 @@ Evaluation never fails; a value that cannot be computed is 0:
 
 Numbers are decimals: read with 100 digits, computed with 50, returned with 40 and compared with 28. Smaller
 differences are treated as rounding errors, so `[a] / 3 * 3 - [a]` is 0, and a third that one block computes
-and another multiplies by three is 1.
+and another multiplies by three is 1. `values.number_text` prints a result with at most 6 decimals.
 """
 
 from __future__ import annotations

@@ -310,7 +310,10 @@ class _Changes:
         return self._meanings[name]
 
     def new_value(self, name: str, value: Value) -> str | None:
-        """The new value of the option in a comparison of this name with this value; None if there is none."""
+        """In a comparison of a name with an option's value: the value that the option has now.
+
+        None if it has not changed.
+        """
         meaning = self.meaning(name)
         if not isinstance(meaning, int) or meaning not in self.revalued:
             return None

@@ -24,7 +24,7 @@ from surveys.engine.script import title_case
 Json = dict[str, Any]
 MAX_WORDS = 40  # characters
 _TOKEN = regex.compile(r"\[[^\[\]]*\]")
-# A link, whose address is no part of the words. The editor finds links in the same way.
+# The address of a link does not go into the name that is made from a prompt. The editor finds links alike.
 _LINK = regex.compile(r"\[([^\[\]]*)\]\((?:https?://|mailto:)[^()\s]*\)", regex.IGNORECASE)
 _WORD = regex.compile(r"[\p{L}\p{M}\p{Nd}]+")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from surveys.engine.intake.serialization import block_as_json
-from surveys.engine.language.piping import shortened
+from surveys.engine.language.piping import Authored, shortened
 from surveys.engine.language.values import json_bytes
 from surveys.engine.script import Block, Option, Script
 from surveys.engine.walk import answers, defaults, runner
@@ -72,6 +72,8 @@ def present(
     description = block.description
     if description and "[" in description:
         description = _fitting(replace(block, prompt=prompt), "description", filled(description))
+    elif description:
+        description = Authored(description)
     return replace(
         block,
         prompt=prompt,
@@ -122,7 +124,8 @@ def _fitting(block: Block, key: str, text: str) -> str:
     if json_bytes(text) <= room:
         return text
     fitting = bisect_right(range(len(text)), room, key=lambda most: json_bytes(shortened(text, most)))
-    return shortened(text, max(fitting - 1, 0))
+    cut = shortened(text, max(fitting - 1, 0))
+    return Authored(cut) if type(text) is Authored else cut
 
 
 def block_bytes(block: Block) -> int:

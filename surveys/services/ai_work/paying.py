@@ -6,6 +6,8 @@ cost the operator. A failed analysis keeps the credits for answers that were rea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.conf import settings
 
 from communities import services as communities
@@ -37,21 +39,35 @@ def pay(*, community_id: int, credits: int) -> None:
 def pay_for_follow_up(*, community_id: int, project_id: int) -> str | None:
     """Count a further question and take the credits for each started ten, before a model writes it.
 
-    Returns why none may be written now, else None: the community or the project had many (`limit`), or
-    further questions have no credits left (`credits`).
+    Returns why none may be written now, else None: the project or the community had many (`limit`), or
+    further questions have no credits left (`credits`). A question that is refused counts nowhere, so a
+    project at its limit takes none from the others.
     """
     counted = (
-        (f"community:{community_id}", settings.FOLLOW_UPS_PER_COMMUNITY_AND_HOUR, throttling.HOUR),
-        (f"project:{project_id}", settings.FOLLOW_UPS_PER_PROJECT_AND_DAY, throttling.DAY),
+        (
+            f"colloquy:follow_ups:project:{project_id}",
+            settings.FOLLOW_UPS_PER_PROJECT_AND_DAY,
+            throttling.DAY,
+        ),
+        (
+            f"colloquy:follow_ups:community:{community_id}",
+            settings.FOLLOW_UPS_PER_COMMUNITY_AND_HOUR,
+            throttling.HOUR,
+        ),
     )
+    taken: list[str] = []
     for name, most, seconds in counted:
-        if throttling.take_surely(f"colloquy:follow_ups:{name}", most, seconds=seconds).is_used_up:
+        if throttling.take_surely(name, most, seconds=seconds).is_used_up:
+            _give_back(taken)
             return "limit"
+        taken.append(name)
     is_paid = communities.spend_for_follow_up(
         community_id=community_id,
         credits_for_ten=settings.CREDITS_FOR_10_FOLLOW_UPS,
         kept=settings.CREDITS_KEPT_FROM_FOLLOW_UPS,
     )
+    if not is_paid:
+        _give_back(taken)
     return None if is_paid else "credits"
 
 
@@ -60,6 +76,11 @@ def return_follow_up(*, community_id: int) -> None:
     communities.return_follow_up(
         community_id=community_id, credits_for_ten=settings.CREDITS_FOR_10_FOLLOW_UPS
     )
+
+
+def _give_back(names: Sequence[str]) -> None:
+    for name in names:
+        throttling.give_back(name)
 
 
 def _count_job(community_id: int) -> throttling.Allowance:

@@ -162,7 +162,7 @@ def proof_figures(*, project_id: int) -> ProofFigures:
 
 
 def agreeing(respondent: Respondent, text: str) -> Respondent:
-    """The respondent who agreed to this text and to no other; unchanged if it is empty."""
+    """The respondent, marked as having agreed to this text only. An empty text marks nothing."""
     return replace(respondent, consents=True, agreed_to=consent_mark(text)) if text else respondent
 
 

@@ -69,7 +69,9 @@ class LoadedConversation:
             is_past_the_end = (
                 runner.current_block(script, state) is None and conversation.completed_at is None
             )
-            if is_past_the_end and runner.can_go_back(state):  # only a move of the respondent may complete it
+            waits = conversation.state.get(Conversation.AT_REVIEW, False)
+            # Only a move of the respondent may complete it.
+            if is_past_the_end and not waits and runner.can_go_back(state):
                 state = runner.back(script, state).state
         return cls(conversation, script, state, remembered)
 

@@ -256,6 +256,8 @@ def _update_row(
     """Set the row's columns from the state, as far as privacy allows. `counted` are the counted replies."""
     conversation, project, state = loaded.conversation, loaded.project, loaded.state
     conversation.state = storable_state(loaded.script, state, project)
+    if loaded.is_at_review:
+        conversation.state[Conversation.AT_REVIEW] = True
     conversation.packed = packing.pack(counted)
     conversation.is_listed = loaded.is_completed or is_answered
     conversation.is_settled = is_settled = not project.is_anonymous

@@ -587,9 +587,7 @@ def _take_group(
     if loaded.state.at != places[0]:
         is_there = loaded.block is not None and title and loaded.block.group == title
         raise RowsChanged if is_there else Conflict(_NOT_CURRENT)
-    for place, raw in zip(places, raws, strict=True):  # none is saved if one is invalid
-        _parsed(script.blocks[place], raw)
-    for place, raw in zip(places, raws, strict=True):
+    for place, raw in zip(places, raws, strict=True):  # an invalid one undoes the transaction
         if loaded.state.at < place:
             raise RowsChanged
         if loaded.state.at == place:

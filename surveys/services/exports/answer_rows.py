@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from surveys.engine.language import markup
+from surveys.engine.language.piping import Authored
 from surveys.engine.script import NUMBERS
 from surveys.models import Project
 from surveys.services.exports.cells import (
@@ -58,7 +59,7 @@ def answer_table(
     of_block: dict[int, list[Cell]] = {}
     for block_id, block in blocks.items():
         # The prompt is repeated for each of 100 chosen options of a block
-        prompt = shortened(markup.plain(block.prompt), MAX_PART)
+        prompt = shortened(markup.plain(Authored(block.prompt)), MAX_PART)
         of_block[block_id] = [NumberText(block_id), style.text(block.name or ""), style.text(prompt)]
     texts_of = option_texts(catalogue, own_values=own_values)
     labels = {option_id: style.text(label) for option_id, label in texts_of.items()}

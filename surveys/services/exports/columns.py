@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from communities.ground import statements
 from communities.ground.errors import refuse
 from surveys.engine.language import markup
+from surveys.engine.language.piping import Authored
 from surveys.engine.script import NUMBERS, SCALES, Block, Option, Script
 from surveys.models import Project
 from surveys.services.exports.cells import (
@@ -101,16 +102,19 @@ _CHOSEN_LABELS = {0: "Not chosen", 1: "Chosen"}
 
 @dataclass(frozen=True, slots=True)
 class ExportColumn:
-    """The column of a question, or of one of its options."""
+    """The column of a question, or of one of its options. Columns of one block share its `prompts`."""
 
     block: Block
     option: Option | None = None
+    prompts: dict[int, str] = field(default_factory=dict, compare=False, repr=False)  # by their size
 
     def text(self, size: int) -> str:
         """The prompt, and the label of the option, each of at most `size` bytes."""
-        asked = markup.plain(self.block.prompt)
-        title = f"{self.block.group}: " if self.block.group else ""
-        prompt = shortened(f"{title}{asked}", size) or shortened(self.name, size)
+        if size not in self.prompts:
+            asked = markup.plain(Authored(self.block.prompt))
+            title = f"{self.block.group}: " if self.block.group else ""
+            self.prompts[size] = shortened(f"{title}{asked}", size) or shortened(self.name, size)
+        prompt = self.prompts[size]
         return prompt if self.option is None else f"{prompt}: {shortened(self.option.display_text, size)}"
 
     @property
@@ -468,12 +472,12 @@ def _columns(project: Project, stored: StoredScript, *, own_values: bool) -> Ite
     for block in blocks:
         if not block.asks:
             continue
-        complete = with_removed_options(block, stored, own_values=own_values)
+        complete, prompts = with_removed_options(block, stored, own_values=own_values), dict[int, str]()
         if block.type not in MULTI_COLUMN_TYPES or block.id in retyped:
-            yield ExportColumn(complete)
+            yield ExportColumn(complete, None, prompts)
         if block.type in MULTI_COLUMN_TYPES:
             for option in complete.options:
-                yield ExportColumn(complete, option)
+                yield ExportColumn(complete, option, prompts)
 
 
 def with_removed_options(block: Block, stored: StoredScript, *, own_values: bool = False) -> Block:

@@ -46,7 +46,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file to send. Nothing is read before the first chunk is requested.
+    """A file to send. Nothing is read or prepared before the first chunk is requested.
 
     A workbook is then written as a whole to the disk; other formats are produced while they are read. Close
     `chunks` if you do not consume all of them. Any chunk may raise; the file is then incomplete.
@@ -99,22 +99,27 @@ def export(
     `marks_missing` distinguishes skipped questions from questions that were not shown, in tables with a row
     for each response.
 
-    `note` is called from time to time with the number of responses written so far, and at the end. Refuses a
-    workbook with more columns than a spreadsheet can contain. The first chunk of a workbook or an SPSS file
-    that would be too large is refused.
+    `note` is called from time to time with the number of responses written so far, and at the end. The first
+    chunk of a workbook with more columns than a spreadsheet can contain is refused, and of a workbook or an
+    SPSS file that would be too large.
     """
     script = partial(script_cache.script_of, project)
     selecting.refuse_faults(selection.where, script=script, solutions=solutions)
-    filters = _filters(selection)
+    options = FileOptions(with_bom, solutions, codes, own_values, marks_missing, is_long, by_name)
+    chunks = _chunks(project, format, selection, options, note)
+    return Export(MEDIA_TYPES[format], file_name(project.name, format), chunks)
+
+
+def _chunks(
+    project: Project, format: str, selection: Selection, options: FileOptions, note: Progress | None
+) -> Chunks:
+    """The file. Headers of many columns take seconds, so they are made in the slot of the download, too."""
     is_table = format not in ("json", "ndjson")
     removed = frozenset() if is_table else missing.removed_questions(project)
-    with_course = marks_missing if is_table else bool(removed)
-    batches = responses.batches(project=project, filters=filters, with_course=with_course)
+    with_course = options.marks_missing if is_table else bool(removed)
+    batches = responses.batches(project=project, filters=_filters(selection), with_course=with_course)
     rows = _noted(batches, note)
-    options = FileOptions(with_bom, solutions, codes, own_values, marks_missing, is_long, by_name, removed)
-    return Export(
-        MEDIA_TYPES[format], file_name(project.name, format), _FORMATS[format](project, rows, options)
-    )
+    yield from _FORMATS[format](project, rows, replace(options, removed=removed))
 
 
 def _noted(batches: Iterator[Sequence[Sequence[Any]]], note: Progress | None) -> Rows:

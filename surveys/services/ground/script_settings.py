@@ -33,14 +33,37 @@ def settle(project: Project, script: Script) -> list[Violation]:
 
 def faults(project: Project, script: Script) -> Iterator[Violation]:
     """Yield the faults of expressions that the script does not allow, and of the addresses of ends."""
+    has_address = any(each.get("url") for _, each in _items(project))
     for path, item in _items(project):
         if "where" in item:
-            yield from where.faults(item["where"], script=script, path=f"{path}.where")
+            found = list(where.faults(item["where"], script=script, path=f"{path}.where"))
+            yield from found or (_told_by_anonymous(path, item, has_address) if project.is_anonymous else ())
         if item.get("url") and (fault := _fault_of_address(item["url"], project)):
             yield Violation(f"{path}.url", *fault)
         if "url" in item and project.is_anonymous and has_token_in_link(item.get("message"), script):
             message = LINK_OF_ANONYMOUS.format(key=f"{path}.message")
             yield Violation(f"{path}.message", "not_allowed", message)
+
+
+def _told_by_anonymous(path: str, item: Mapping[str, Any], has_address: bool) -> Iterator[Violation]:
+    """Yield what an expression over answers would tell on an anonymous project: to another site by the end
+    that a browser reaches, or to a visitor by a quota's own words.
+    """
+    column = where.column_of_answer(item["where"])
+    if column is None:
+        return
+    if "url" in item and has_address:
+        message = (
+            "On anonymous projects where an end has a `url`, `where` can name only `field.<name>` and "
+            "`language`: another site would learn the answers by the end that a browser reaches."
+        )
+        yield Violation(f"{path}.where", "not_allowed", message, column)
+    if "limit" in item and item.get("message"):
+        message = (
+            "On anonymous projects a quota over answers can have no `message`: a visitor would learn by it "
+            "what others answered."
+        )
+        yield Violation(f"{path}.message", "not_allowed", message)
 
 
 def doubts(project: Project, script: Script) -> Iterator[Violation]:
@@ -134,7 +157,10 @@ def _carried(item: dict[str, Any], before: Script, after: Sequence[Block]) -> di
 def _fault_of_address(address: str, project: Project) -> tuple[str, str] | None:
     """The code and message of a fault; None if there is none."""
     if not is_link(address):
-        return "invalid", "`url` must be an address that begins with https://, with its host written out."
+        return (
+            "invalid",
+            "`url` must be an address that begins with https:// and a valid host without tokens.",
+        )
     if project.is_anonymous and any(True for _ in piping.mentions(address)):
         message = (
             "On anonymous projects `url` can hold no token: another site would learn whose answers these are."

@@ -100,20 +100,22 @@ def meaning(text: str, *, script: Script) -> Part:
 def count(texts: Sequence[str], *, script: Script, language: str, among: Part) -> list[int]:
     """How many responses satisfy each expression. `among` is a condition on the conversation `c`.
 
-    The database reads each response once, and each answer in it once, however often the expressions name it.
+    The database reads each response once, and each value in it once, however often the expressions name it.
     """
-    replies = set[int]()
-    compiler = _Compiler(script, language, "c.state", replies)
+    columns: dict[str, tuple[str, Part]] = {}
+    compiler = _Compiler(script, language, "c.state", columns)
     conditions = [compiler.condition(expressions.parse(text).tree) for text in texts]
-    counts, values = _joined(", ".join(["count(*) FILTER (WHERE {})"] * len(conditions)), *conditions)
-    # OFFSET 0 keeps the parts apart, so that no expression is evaluated again for each of its mentions.
-    columns = ", ".join(f"a.answers->'{each:d}' AS reply_{each:d}" for each in sorted(replies))
-    sql = f"""SELECT {counts} FROM
+    counts = _joined(", ".join(["count(*) FILTER (WHERE {})"] * len(conditions)), *conditions)
+    known = _joined(
+        ", ".join(f"{{}} AS {name}" for name, _ in columns.values()), *(v for _, v in columns.values())
+    )
+    # OFFSET 0 keeps the parts apart, so that no value is computed again for each of its mentions.
+    sql = f"""SELECT {counts[0]} FROM
         (SELECT c.state #> '{{}}' AS state FROM surveys_conversation c WHERE {among[0]} OFFSET 0) c,
         LATERAL (SELECT c.state->'answers' AS answers OFFSET 0) a,
-        LATERAL (SELECT {columns or "1"} OFFSET 0) r"""
+        LATERAL (SELECT {known[0] or "1"} OFFSET 0) v"""
     with connection.cursor() as cursor:
-        cursor.execute(sql, [*values, *among[1]])
+        cursor.execute(sql, [*counts[1], *among[1], *known[1]])
         return list(cursor.fetchone())
 
 
@@ -144,7 +146,8 @@ class _Compiler:
     script: Script
     language: str
     state: str
-    replies: set[int] | None = None  # the blocks whose replies are columns of their own; None if none are
+    # The name and the part of each value that is a column of its own, by the part's text; None if none is.
+    columns: dict[str, tuple[str, Part]] | None = None
     _scores: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
 
     def condition(self, node: ExpressionNode) -> Part:
@@ -202,9 +205,8 @@ class _Compiler:
         """Whether the chosen option is one for which the comparison holds."""
         if_missing = holds(None)
         wanted = [str(each.id) for each in block.options if holds(each.value) != if_missing]
-        chosen = _joined(
-            f"coalesce({self._reply(block)}->'option_ids'->>0 = ANY({{}}), FALSE)", ("%s", [wanted])
-        )
+        first = self._once((f"{self._reply(block)}->'option_ids'->>0", []))
+        chosen = _joined("coalesce({} = ANY({}), FALSE)", first, ("%s", [wanted]))
         return _joined("NOT {}", chosen) if if_missing else chosen
 
     def _operand(self, node: ExpressionNode) -> _Compiled:
@@ -212,7 +214,13 @@ class _Compiler:
             case Literal():
                 return node.operand
             case Name(name):
-                return self._value(name)
+                match self._value(name):
+                    case _Single(text, number, is_text):
+                        return _Single(self._once(text), self._once(number), is_text)
+                    case _List(texts, forms):
+                        return _List(self._once(texts), self._once(forms))
+                    case constant:
+                        return constant
             case _:
                 text = _joined("CASE WHEN {} THEN 'true' ELSE 'false' END", self.condition(node))
                 return _Single(text, ("NULL::numeric", []), is_text=False)
@@ -244,10 +252,15 @@ class _Compiler:
         return _text((f"{reply}->>'text'", []))
 
     def _reply(self, block: Block) -> str:
-        if self.replies is None:
-            return f"{self.state}->'answers'->'{block.id or 0:d}'"
-        self.replies.add(block.id or 0)
-        return f"reply_{block.id or 0:d}"
+        stored = f"{self.state}->'answers'" if self.columns is None else "a.answers"
+        return f"{stored}->'{block.id or 0:d}'"
+
+    def _once(self, part: Part) -> Part:
+        """The part, or the name of the column that has its value."""
+        if self.columns is None:
+            return part
+        name, _ = self.columns.setdefault(repr(part), (f"value_{len(self.columns)}", part))
+        return name, []
 
     def _list(self, block: Block) -> _List:
         """The values that were chosen: of a ranking the best first, else in the order of the options."""
@@ -298,8 +311,8 @@ class _Compiler:
     def _is_correct(self, block: Block) -> Part:
         reply = self._reply(block)
         if block.type in SCALES:
-            right = [each.value for each in block.options if each.id in (block.correct_answer_ids or ())]
-            return f"coalesce({reply}->>'number' = ANY(%s), FALSE)", [right if len(right) == 1 else []]
+            points = [each.value for each in block.options if each.id in (block.correct_answer_ids or ())]
+            return f"coalesce({reply}->>'number' = ANY(%s), FALSE)", [points if len(points) == 1 else []]
         right = sorted(block.correct_answer_ids or ())
         present = [each.id or 0 for each in block.options]
         sql = f"""coalesce(ARRAY(
@@ -389,10 +402,10 @@ def _ordered(sign: str, left: _Compiled, right: _Compiled) -> Part:
     if isinstance(left, _List) or isinstance(right, _List):
         return _FALSE
     numbers = _joined(f"coalesce({{}} {sign} {{}}, FALSE)", _number_of(left), _number_of(right))
-    dates = _date_of(left), _date_of(right)
-    if dates[0] is None or dates[1] is None:
+    first, second = _date_of(left), _date_of(right)
+    if first is None or second is None:
         return numbers
-    return _joined(f'({{}} OR coalesce({{}} COLLATE "C" {sign} {{}}, FALSE))', numbers, *dates)
+    return _joined(f'({{}} OR coalesce({{}} COLLATE "C" {sign} {{}}, FALSE))', numbers, first, second)
 
 
 def _number_of(value: Operand | _Single) -> Part:

@@ -1,9 +1,10 @@
-"""How often a person may complete a project, with the responses that an import adds."""
+"""How often a person may complete a project with the responses that an import adds, and how old these are."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 
 from communities.ground.errors import Conflict, ViolationJson
 from surveys.engine.script import Violation
@@ -14,6 +15,20 @@ from surveys.services.imports.people import Person
 from surveys.services.imports.sent import SentResponse
 
 NOBODY = Count()
+
+
+def too_old(*, project: Project, sent: Sequence[SentResponse], at: datetime) -> Iterator[ViolationJson]:
+    """A violation for each response that the project would delete at once (rule 6.274)."""
+    days = project.keep_responses_days
+    if days is None:
+        return
+    for each in sent:
+        if each.submitted_at is not None and each.submitted_at < at - timedelta(days=days):
+            message = (
+                f"`submitted_at` is more than {days} days ago. The project deletes such a response at once "
+                "(`settings.keep_responses_days`)."
+            )
+            yield each.violation(Violation("submitted_at", "too_small", message))
 
 
 def violations(

@@ -58,19 +58,22 @@ def import_responses(*, actor: Actor, walked: WalkedImport, options: ImportOptio
     if options.gives_xp and not actor.is_admin:
         _refuse_giver()
     if options.is_dry_run:
-        _checked_people(walked, walked.project, options)
+        _checked_people(walked, walked.project, options, at)
     else:
         _store(actor, walked, options, at)
     return len(walked.sent)
 
 
-def _checked_people(walked: WalkedImport, project: Project, options: ImportOptions) -> Mapping[int, Person]:
+def _checked_people(
+    walked: WalkedImport, project: Project, options: ImportOptions, at: datetime
+) -> Mapping[int, Person]:
     """The people of the responses, by line. Refuses all violations together."""
     if options.gives_xp and project.is_anonymous:
         refuse("give_xp", "not_allowed", "Nobody is known who could get XP for anonymous responses.")
     found = people.find(project=project, sent=walked.sent)
     too_many = limits.violations(project=project, sent=walked.sent, people=found)
-    _refuse([*walked.violations, *too_many])
+    too_old = limits.too_old(project=project, sent=walked.sent, at=at)
+    _refuse([*walked.violations, *too_many, *too_old])
     return found
 
 
@@ -83,7 +86,7 @@ def _store(actor: Actor, walked: WalkedImport, options: ImportOptions, at: datet
     if not walked.fits(project):
         message = "The project has changed while the responses were checked. Please retry."
         raise Conflict(message, retry_after=1)
-    found = _checked_people(walked, project, options)
+    found = _checked_people(walked, project, options, at)
     known = people.lock_and_create(project=project, people=found)
     _Import(
         project, walked.script, walked.complete_blocks, walked.sent, walked.walks, known, options, at

@@ -1,10 +1,11 @@
 """Merging two users who are one person. The caller has checked that both users are proven.
 
 Everything of one user moves to the other: memberships with XP, responses, limits on completions, connected
-accounts and addresses. The means that prove only the dropped account are deleted: its password, second
-factors, sessions. The audit trail, the givers in the XP ledger, and events still contain the dropped user's
-id. Reading and erasing the person search for this id too (`User.merged_ids`). Scripts that AI is writing for
-drafts of the dropped user are discarded, and their credits returned.
+accounts and addresses, and API keys, which keep at most the rights that their own user had (rule 11.38).
+The means that prove only the dropped account are deleted: its password, second factors, sessions. The audit
+trail, the givers in the XP ledger, and events still contain the dropped user's id. Reading and erasing the
+person search for this id too (`User.merged_ids`). Scripts that AI is writing for drafts of the dropped user
+are discarded, and their credits returned.
 
 Locks are taken in this order: both users by their ids, then in each community projects, conversations and
 members, as in an erasure (`people`).
@@ -31,6 +32,7 @@ from communities.ground.errors import Conflict
 from communities.ground.rounding import Rounding
 from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import ApiKey, Community, Identity, Invitation, Mail, Member, User
+from communities.services.api_keys import keys
 from communities.services.inviting import access_decisions
 from communities.services.people import identities, invitation_access, member_changes, members, memberships
 from communities.services.people import personal_data as membership_data
@@ -161,8 +163,39 @@ def _merge_in_community(
     begun_meanwhile = people.named_conversations_of(dropped).keys() - conversations
     people.lock_conversations(begun_meanwhile, waits=False)
     _move_answers(community_id, keep_id, drop_id, [*conversations, *begun_meanwhile], at)
-    _move_what_they_made(community_id, keep_id, drop_id)
     own, other = theirs.get(keep_id), theirs.get(drop_id)
+    made = [
+        (_access_of(each), _keys_of(community_id, user)) for each, user in ((own, keep_id), (other, drop_id))
+    ]
+    _move_what_they_made(community_id, keep_id, drop_id)
+    _merge_memberships(community_id, keep_id, own, other, at, rounded_to)
+    member = Member.objects.filter(community_id=community_id, user_id=keep_id).first()
+    if member is None:
+        return
+    has = _access_of(member)
+    actor = Actor(keep_id, member.access, community_id, member.community.tier)
+    for had, key_ids in made:
+        keys.keep_within(actor=actor, key_ids=key_ids, had=had, has=has, at=at, rounded_to=rounded_to)
+
+
+def _access_of(member: Member | None) -> str | None:
+    return None if member is None or member.left_at is not None else member.access
+
+
+def _keys_of(community_id: int, user_id: int) -> list[int]:
+    return list(
+        ApiKey.objects.filter(community_id=community_id, user_id=user_id).values_list("pk", flat=True)
+    )
+
+
+def _merge_memberships(
+    community_id: int,
+    keep_id: int,
+    own: Member | None,
+    other: Member | None,
+    at: datetime,
+    rounded_to: Rounding | None,
+) -> None:
     if other is None:
         return
     if own is None:

@@ -15,6 +15,7 @@ import binascii
 import json
 import uuid
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
@@ -71,7 +72,7 @@ def send(view: ConversationView, *, to: str, user_id: int | None, at: datetime) 
 
 
 def _copy(view: ConversationView, *, to: str) -> mails.Message:
-    asked = [each for each in view.history() if each.block.asks]
+    asked = [each for each in replace(view, escape=markup.escape).history() if each.block.asks]
     return compose(
         Letter(
             f"Your answers: {view.project.name}",

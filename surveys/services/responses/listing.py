@@ -70,7 +70,7 @@ def matching(
     where: str | None,
     language: str,
 ) -> QuerySet[Any]:
-    """The responses with these fields that satisfy an expression, as in a `Selection`."""
+    """The responses that have these values of fields and satisfy an expression without faults."""
     script = partial(script_cache.script_of, project)
     chosen = selecting.parts(fields=fields, where=where, script=script, language=language, state="state")
     for sql, values in chosen:

@@ -252,13 +252,12 @@ def _figures(
     )
 
 
-def right_sets(*, project: Project, selection: Selection) -> Mapping[int, int]:
+def right_sets(*, project: Project, script: Script, selection: Selection) -> Mapping[int, int]:
     """How many chose exactly the right options, by question with several choices; only for readers who may
     know the solutions.
 
     Nothing is counted for projects with very many responses: the stored states of all are read.
     """
-    script = script_cache.get(project.pk, project.revision).stored.script
     sets = {
         block.id or 0: block.correct_answer_ids
         for block in script.blocks

@@ -4,9 +4,10 @@
     texts(project=…, analysis_id=…, blocks=…)           what to show of an analysis of open texts
     totals(projects=…)                                  the counts to show beside each project
 
-Each block's figures, what was read in its texts, and the counts of responses stay as they were last shown
-until at least five responses differ (rule 7.12, `anonymity.may_replace`), also from the few states before:
-`_step`. The shown figures are stored, so that every process shows the same figures, also after a restart.
+Figures of a block, readings of its texts and counts of responses change only when at least five responses
+differ from what is shown (rule 7.12, `anonymity.may_replace`). They also differ by five from each of the few
+states before (`_step`). The shown figures are stored, so that every process shows the same figures, also
+after a restart.
 These readers never get a selection or segments: `surveys.services.ground.access`.
 
 Everything that shows counts uses one stored state. An analysis with counts of its own could differ from the

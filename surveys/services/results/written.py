@@ -30,7 +30,8 @@ from surveys.services.responses import listing
 from surveys.services.results.figures import ALL, Selection
 
 NEWEST = 5  # of each question
-MOST_QUESTIONS = 20  # whose newest answers are read: each question is a part of one statement
+# Newest answers are read for at most so many questions, because each makes the statement longer.
+MOST_QUESTIONS = 20
 WALKED = 1_000  # responses that are read to find the newest answers
 FEW = 2_000  # answers that are found without reading responses in order
 _COVERS = {"completed": {"completed_at__isnull": False}, "partial": {"completed_at__isnull": True}}

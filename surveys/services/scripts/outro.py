@@ -1,4 +1,4 @@
-"""The outro of a script, which the service creates (rule 3.27): thanks, and the project's rewards.
+"""The outro of a script: thanks, and the project's rewards. Colloquy creates it, not the author (rule 3.27).
 
     initial(project, settings)         the outro of a new project
     thanks(project, settings)          the community's thanks

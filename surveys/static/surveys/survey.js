@@ -208,7 +208,8 @@
 
   function setUpSign(entry) {
     if (!matchMedia("(pointer: coarse)").matches) return;
-    const button = Object.assign(document.createElement("button"), { type: "button", className: "sign", textContent: "±" });
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", className: "sign", textContent: "±" });
     button.setAttribute("aria-label", entry.dataset.sign);
     button.addEventListener("click", () => {
       entry.value = entry.value.startsWith("-") ? entry.value.slice(1) : `-${entry.value}`;
@@ -566,7 +567,7 @@
   });
 
   /* The browser's Back steps back in the survey. Each step that was reached in this page has its own entry in the
-     history, which knows how many steps are behind it; not in a frame, whose entries are those of the page around it. */
+     history, which knows how many steps are behind it; not in a frame, whose entries are those of the page around. */
 
   let depth = history.state?.depth ?? 0;
   if (!isInside) history.replaceState({ depth }, "");

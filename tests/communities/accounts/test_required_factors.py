@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import TOTP
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
+from communities import second_factors
 from communities.models import AuditEntry, CommunitySettings, User
 from tests.factories import CommunityFactory, CommunitySettingsFactory, MemberFactory
 from tests.support.accounts import sign_in
@@ -34,6 +37,14 @@ def staff() -> Staff:
 
 def _add_app(user: User) -> None:
     TOTP.activate(user, SECRET)
+
+
+def _prove(staff: Staff, *, by: str = "mfa") -> None:
+    """The session was opened with the factor."""
+    session = staff.client.session
+    session["account_authentication_methods"] = [{"method": by, "type": "totp", "at": time.time()}]
+    session["account_authentication_methods_user"] = str(staff.user.pk)
+    session.save()
 
 
 def _save(staff: Staff, **values: str) -> Any:
@@ -105,6 +116,7 @@ def test_staff_without_a_second_factor_are_told_why_and_led_on(access: str, staf
 def test_staff_with_a_second_factor_work_as_ever(access: str, staff: Staff) -> None:
     somebody = staff.beside(access)
     Authenticator.objects.create(user=somebody.user, type="webauthn", data={"credential": {}})
+    _prove(somebody)
     somebody.post("switch_community", staff.community.pk)
 
     assert somebody.client.get(LIST).status_code == 200
@@ -174,6 +186,7 @@ def test_superusers_keep_the_pages_of_the_installation(staff: Staff) -> None:
     assert superuser.get("index").status_code == 403
 
 
+@pytest.mark.django_db(transaction=True)
 def test_setting_one_up_leads_back_to_the_page(staff: Staff, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("allauth.mfa.totp.forms.auth.validate_totp_code", lambda *_: True)
     address = reverse(f"admin:{PAGE}", args=[staff.community.pk]) + "?from=mail"
@@ -222,3 +235,76 @@ def test_who_removes_the_last_factor_is_warned_where_it_matters(staff: Staff) ->
         True,
         False,
     ]
+
+
+@pytest.mark.parametrize("factor", ["totp", "webauthn"])
+def test_a_session_that_was_opened_without_the_factor_stays_out(factor: str, staff: Staff) -> None:
+    """Rule 11.37: the person has a factor since, and this browser has not proven it."""
+    Authenticator.objects.create(user=staff.user, type=factor, data={"secret": SECRET, "name": "Phone"})
+    address = reverse(f"admin:{PAGE}", args=[staff.community.pk])
+
+    refused = staff.client.get(address)
+    posted = staff.post(PAGE, staff.community.pk, name="Another name")
+    _prove(staff, by="password")
+    still = staff.client.get(address)
+    _prove(staff)
+
+    way = "mfa_reauthenticate_webauthn" if factor == "webauthn" else "mfa_reauthenticate"
+    assert (refused.status_code, posted.status_code, still.status_code) == (403, 403, 403)
+    assert "You have one, and you signed in here without it. Please confirm it once" in text_of(refused)
+    assert f'href="{reverse(way)}?next={address.replace("/", "%2F")}"' in refused.content.decode()
+    assert staff.client.get(address).status_code == 200
+
+
+def test_another_persons_proof_in_the_session_proves_nothing(staff: Staff) -> None:
+    """Rule 11.37."""
+    _add_app(staff.user)
+    _prove(staff)
+    session = staff.client.session
+    session["account_authentication_methods_user"] = str(staff.user.pk + 1)
+    session["second_factor_proven_by"] = staff.user.pk + 1
+    session.save()
+
+    assert staff.client.get(LIST).status_code == 403
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_session_that_adds_the_first_factor_goes_on_and_others_confirm_it(
+    staff: Staff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 11.37."""
+    monkeypatch.setattr("allauth.mfa.totp.forms.auth.validate_totp_code", lambda *_: True)
+    older, stale = Client(), Client()
+    sign_in(older, staff.user)
+    sign_in(stale, staff.user, is_fresh=False)
+
+    unconfirmed = stale.post(reverse("mfa_activate_totp"), {"code": "123456"})
+    added = Authenticator.objects.filter(user=staff.user).exists()
+    staff.client.post(reverse("mfa_activate_totp"), {"code": "123456"})
+
+    assert (unconfirmed.status_code, added) == (302, False)
+    assert staff.client.get(LIST).status_code == 200
+    assert [each.get(LIST).status_code for each in (older, stale)] == [403, 403]
+
+
+def test_adding_another_factor_proves_nothing_to_a_session_without_the_first(staff: Staff) -> None:
+    """Rule 11.37."""
+    _add_app(staff.user)
+    request = RequestFactory().get("/")
+    request.user, request.session = staff.user, staff.client.session
+    Authenticator.objects.create(user=staff.user, type="webauthn", data={"credential": {}})
+
+    second_factors.note_added(request, user_id=staff.user.pk)
+
+    assert not second_factors.is_proven(request)
+
+
+def test_recovery_codes_open_nothing_when_the_last_factor_is_gone(staff: Staff) -> None:
+    """Rule 11.37: a session of before that keeps its proof is out, too."""
+    _add_app(staff.user)
+    _prove(staff)
+    Authenticator.objects.create(user=staff.user, type="recovery_codes", data={"hashes": []})
+    before = staff.client.get(LIST).status_code
+    Authenticator.objects.filter(type="totp").delete()
+
+    assert (before, staff.client.get(LIST).status_code) == (200, 403)

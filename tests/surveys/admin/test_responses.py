@@ -57,6 +57,7 @@ def sung(kept_rows):
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("privacy_mode", PRIVACY)
 def test_each_role_reads_what_the_interface_gives_it(sung, privacy_mode, role):
+    """Rule 7.116."""
     made, key = sung[privacy_mode]
     client = client_as(role, made)
     may_read = role in EDITORS or (privacy_mode == "transparent" and role != "foreigner")

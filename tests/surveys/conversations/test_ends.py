@@ -77,6 +77,12 @@ def test_values_are_percent_encoded() -> None:
         "https://[colour].example.com/",
         "https://example.com@evil.example",
         "https://exa mple.com",
+        "https://example.com:99999/",
+        "https://example.com:x/",
+        "https://-/",
+        "https://./",
+        "https://example..com/",
+        "https://1.2.3.999/",
     ],
 )
 @pytest.mark.parametrize("name", ["end", "ends"])
@@ -103,6 +109,44 @@ def test_an_anonymous_project_hands_on_no_answer_and_no_id() -> None:
     open_one = caller.make(COLOUR, settings=tokens)
     answer = caller.patch(f"/projects/{open_one['id']}", {"settings": {"privacy_mode": "anonymous"}})
     assert faults(answer) == {("settings.end.url", "not_allowed")}
+
+
+BY_ANSWER = {"where": 'colour = "red"', "message": "Red."}
+CITY = {"city": ["Oslo", "Bergen"]}
+BY_FIELD = {"where": 'field.city = "Oslo" AND language != "de"', "url": "https://example.com/oslo"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "columns"),
+    [
+        ({"end": END, "ends": [BY_ANSWER]}, {0: 1}),
+        ({"ends": [{**BY_FIELD, "where": 'field.city = "Oslo" OR colour = "red"'}]}, {0: 24}),
+        ({"ends": [BY_FIELD, BY_ANSWER, {**BY_ANSWER, "where": "score > 1"}]}, {1: 1, 2: 1}),
+        ({"end": END, "ends": [BY_FIELD]}, {}),
+        ({"ends": [BY_ANSWER]}, {}),
+    ],
+)
+def test_an_anonymous_project_leads_nobody_to_an_address_by_answers(
+    settings: dict[str, Any], columns: dict[int, int]
+) -> None:
+    """Rule 6.273."""
+    caller = Caller()
+    both = {**settings, "hidden_fields": CITY, "privacy_mode": "anonymous"}
+    path = "/projects"
+    body = {"name": "A", "type": "convo", "script": {"blocks": [COLOUR]}, "scoring_enabled": True}
+    bare = {"privacy_mode": "anonymous", "hidden_fields": CITY}
+    live = caller.make_open(COLOUR, settings=bare, scoring_enabled=True)
+    shown = caller.make(COLOUR, settings={**both, "privacy_mode": "transparent"}, scoring_enabled=True)
+    answers = [
+        caller.post(path, {**body, "settings": both}),
+        caller.patch(f"{path}/{live['id']}", {"settings": settings}),
+        caller.patch(f"{path}/{shown['id']}", {"settings": {"privacy_mode": "anonymous"}}),
+    ]
+
+    for answer in answers:
+        violations = answer.json().get("violations", [])
+        found = {each["field"]: (each["code"], each.get("column")) for each in violations}
+        assert found == {f"settings.ends[{n}].where": ("not_allowed", at) for n, at in columns.items()}
 
 
 def test_the_end_changes_by_its_fields_and_is_cleared_by_null() -> None:

@@ -16,6 +16,7 @@ from surveys.ai import spending
 from surveys.engine.script import Block
 from surveys.engine.walk import follow_ups
 from surveys.models import Answer, Conversation
+from surveys.services.ai_work import paying
 from tests.support.ai.improvisation import data_in
 from tests.support.ai.loopback import Loopback
 from tests.support.caller import Caller
@@ -503,6 +504,29 @@ def test_the_public_has_few_questions_written_in_a_time(
     assert prompts == [QUESTION, QUESTION, "Which colour?"]
     assert len(anthropic.requests) == 2
     assert spending.totals().follow_ups == {("asked",): 2, ("limit",): 1}
+
+
+def test_a_refused_question_counts_for_nobody(caller: Caller, settings: Any, redis: Any) -> None:
+    """Rule 10.116: a project at its limit, a community at its own, and one without credits."""
+    settings.FOLLOW_UPS_PER_PROJECT_AND_DAY, settings.FOLLOW_UPS_PER_COMMUNITY_AND_HOUR = 1, 2
+
+    def pay(project_id: int) -> str | None:
+        return paying.pay_for_follow_up(community_id=caller.community.pk, project_id=project_id)
+
+    type(caller.community).objects.update(bot_credits=50)
+    of_one_project = [pay(1) for _ in range(5)]
+    of_another = pay(2)
+    beyond_the_community = [pay(3), pay(3)]
+    settings.FOLLOW_UPS_PER_COMMUNITY_AND_HOUR = 3
+    type(caller.community).objects.update(bot_credits=0, follow_ups_of_ten=0)
+    without_credits = [pay(3), pay(3)]
+    type(caller.community).objects.update(bot_credits=50)
+
+    assert of_one_project == [None, "limit", "limit", "limit", "limit"]
+    assert of_another is None
+    assert beyond_the_community == ["limit", "limit"]
+    assert without_credits == ["credits", "credits"]
+    assert [pay(3), pay(3)] == [None, "limit"]
 
 
 def test_questions_leave_credits_for_analyses(caller: Caller, anthropic: Loopback, settings: Any) -> None:

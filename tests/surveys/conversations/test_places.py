@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from surveys.models import Conversation, Project, QuotaCount
@@ -91,7 +92,9 @@ def test_deleting_a_response_frees_its_place_also_for_one_who_waits() -> None:
 
 
 @pytest.mark.parametrize("privacy", ["transparent", "anonymous"])
-@pytest.mark.parametrize("settings", [{"max_completes": 3}, {"quotas": [{**RED, "limit": 3}]}])
+@pytest.mark.parametrize(
+    "settings", [{"max_completes": 3}, {"quotas": [{**RED, "limit": 3, "message": None}]}]
+)
 def test_eight_at_one_time_do_not_exceed_the_limit(settings: dict[str, Any], privacy: str) -> None:
     caller = Caller()
     project = open_to_all(caller, privacy_mode=privacy, **settings)
@@ -370,11 +373,12 @@ def test_a_quota_that_was_left_out_for_a_while_is_counted_anew() -> None:
 
 @pytest.fixture
 def woken(monkeypatch: Any) -> list[int]:
-    """The projects whose responses a worker was asked to count. Every count is too much for a request."""
+    """The projects whose responses a worker was asked to count. Every count is too much for a request, and
+    each step of a worker is one response.
+    """
     found: list[int] = []
     monkeypatch.setattr(places, "MOST_AT_ONCE", 0)
-    monkeypatch.setattr(places, "STEP", 0)  # so that each step is one response
-    monkeypatch.setattr(places, "wake", lambda _, project_id: found.append(project_id))
+    monkeypatch.setattr(places, "wake", lambda _, project_id, **__: found.append(project_id))
     return found
 
 
@@ -410,7 +414,7 @@ def test_what_is_counted_so_far_refuses_already(woken: list[int]) -> None:
     caller.patch(f"/projects/{project['id']}", {"settings": {"quotas": [RED]}})
     shown(caller, project)
     for _ in range(2):
-        places._count_step(int(project["id"]))
+        places._count_step(int(project["id"]), 1)
 
     assert shown(caller, project) == [(2, True)]
     assert is_full(answered(caller, project, "red"), "settings.quotas[0]")
@@ -421,12 +425,13 @@ def test_what_changes_while_a_worker_counts_is_counted_once(woken: list[int], se
     """Rule 6.271."""
     chance = random.Random(seed)
     caller = Caller()
-    settings = {"change_poll": True, "max_completes_per_user": None, "quotas": []}
+    settings: dict[str, object] = {"change_poll": True, "max_completes_per_user": None, "quotas": []}
     project = caller.make_open(COLOUR, type="poll", delivery=WEB, settings=settings)
     pk, block = int(project["id"]), project["script"]["blocks"][0]["id"]
     quotas = [{"where": f'colour = "{each}"', "limit": 99} for each in ("red", "green")]
     talks = [Talk(caller, project, external_id=f"v{n}") for n in range(14)]
-    votes = {}
+    votes: dict[Talk, str] = {}
+    imports = 0
 
     def vote(talk: Talk) -> None:
         value = chance.choice(("red", "green"))
@@ -442,7 +447,7 @@ def test_what_changes_while_a_worker_counts_is_counted_once(woken: list[int], se
         caller.patch(f"/projects/{pk}", {"settings": {"quotas": quotas[: n + 1]}})
         shown(caller, project)
         for _ in range(3):
-            places._count_step(pk)
+            places._count_step(pk, 1)
             vote(chance.choice(talks))
             gone = chance.choice([talk for talk in talks if talk in votes])
             talks.remove(gone)
@@ -450,14 +455,46 @@ def test_what_changes_while_a_worker_counts_is_counted_once(woken: list[int], se
             assert caller.delete(f"/responses/{gone.told['id']}").status_code == 204
             imported = {**IMPORTED, "answers": [{"block_id": block, "value": "red"}]}
             assert caller.post(f"/projects/{pk}/responses", {"data": [imported]}).status_code == 201
-            votes[object()] = "red"
-    while places._count_step(pk):
+            imports += 1
+    while places._count_step(pk, 1):
         pass
 
     assert shown(caller, project) == [
-        (list(votes.values()).count("red"), False),
+        (list(votes.values()).count("red") + imports, False),
         (list(votes.values()).count("green"), False),
     ]
+
+
+def test_a_count_that_takes_too_long_goes_on_in_smaller_steps(monkeypatch: Any) -> None:
+    """Rule 6.277."""
+    caller = Caller()
+    project = open_to_all(caller)
+    for value in ("red", "green", "red", "red", "red"):
+        answered(caller, project, value)
+    count, sizes = selecting.count, list[int]()
+
+    def slow(texts: Any, *, among: Any, **more: Any) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT count(*) FROM surveys_conversation c WHERE {among[0]}", among[1])
+            sizes.append(cursor.fetchone()[0])
+            if sizes[-1] > 1:  # each response takes a while
+                cursor.execute("SET LOCAL statement_timeout = 1")
+                cursor.execute("SELECT pg_sleep(60)")
+        return count(texts, among=among, **more)
+
+    monkeypatch.setattr(selecting, "count", slow)
+    monkeypatch.setattr(places, "MOST_AT_ONCE", 4000)
+
+    caller.patch(f"/projects/{project['id']}", {"settings": {"quotas": [RED]}})
+    assert shown(caller, project) == [(0, True)]
+    assert answered(caller, project, "green").status_code == 200
+    places.count(project_id=int(project["id"]))
+
+    assert shown(caller, project) == [(4, False)]
+    assert sizes == [5, 6, 2, 1, 1, 1, 1, 1, 1, 0]
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() == ("30s",)
 
 
 def test_a_worker_that_counts_is_left_alone_until_its_lease_is_over(woken: list[int]) -> None:
@@ -646,6 +683,62 @@ def test_a_block_that_an_expression_names_cannot_be_removed() -> None:
 
     assert (answer.status_code, faults(answer)) == (400, {("blocks", "in_use")})
     assert "`settings.quotas[0].where`" in answer.json()["violations"][0]["message"]
+
+
+# --- Anonymous projects ---------------------------------------------------------------------------
+
+TEA = {**QUESTION, "name": "tea", "options": [{"value": "yes"}, {"value": "no"}]}
+
+
+def test_an_anonymous_project_tells_nobody_which_quota_is_full() -> None:
+    """Rule 7.120."""
+    caller = Caller()
+    quotas = [{**RED, "limit": 1, "message": None}, {"where": 'tea = "yes"', "limit": 1}]
+    fields = {"where": 'field.city = "Oslo"', "limit": 1, "message": "Enough of Oslo."}
+    settings = {"quotas": [*quotas, fields], "privacy_mode": "anonymous", "hidden_fields": {"city": ["Oslo"]}}
+    project = open_to_all(caller, COLOUR, TEA, **settings)
+    late = Talk(caller, project, metadata={"city": "Oslo"})
+
+    def end(colour: str, tea: str, talk: Talk | None = None) -> Any:
+        talk = talk or Talk(caller, project)
+        talk.answer(colour)
+        return caller.post(f"{talk.path}/answers", {"block_id": talk.block["id"], "value": tea})
+
+    assert end("green", "yes").status_code == 200
+    before = end("red", "yes")
+    assert end("red", "no").status_code == 200
+    after = end("red", "yes")
+    talk = Talk(caller, project, metadata={"city": "Oslo"})
+    assert end("green", "no", talk).status_code == 200
+
+    assert is_full(before, "settings.quotas")
+    told = [{**each.json(), "request_id": ""} for each in (before, after, end("green", "no", late))]
+    assert told[0] == told[1] == told[2]
+    assert is_full(begin(caller, project, metadata={"city": "Oslo"}), "settings.quotas[2]")
+
+
+def test_a_quota_over_answers_has_no_words_of_its_own_on_an_anonymous_project() -> None:
+    """Rule 7.120."""
+    caller = Caller()
+    by_field = {"where": 'field.city = "Oslo"', "limit": 1, "message": "Enough of Oslo."}
+    settings = {"quotas": [by_field, RED], "hidden_fields": {"city": ["Oslo"]}}
+    project = caller.make(COLOUR, settings=settings)
+
+    answer = caller.patch(f"/projects/{project['id']}", {"settings": {"privacy_mode": "anonymous"}})
+
+    assert faults(answer) == {("settings.quotas[1].message", "not_allowed")}
+
+
+def test_members_read_no_quotas() -> None:
+    """Rule 7.121."""
+    caller = Caller()
+    project = open_to_all(caller, quotas=[RED])
+    listed, one = "/projects", f"/projects/{project['id']}"
+
+    for access, count in (("admin", 1), ("creator", 1), ("member", 0)):
+        reader = caller.beside(access)
+        told = [reader.get(one).json(), *reader.get(listed).json()["data"]]
+        assert [len(each["settings"]["quotas"]) for each in told] == [count, count]
 
 
 # --- What it costs --------------------------------------------------------------------------------

@@ -72,9 +72,9 @@ def test_a_part_holds_no_more_answers_than_fit_the_memory_and_one_response_at_le
 
 @pytest.mark.parametrize(("format", "statements"), [("csv", 7), ("xlsx", 7), ("json", 3), ("ndjson", 3)])
 def test_a_part_is_one_statement(made, nine, django_assert_num_queries, format, statements):
-    with django_assert_num_queries(
-        statements
-    ):  # script, part; columns, readings, further questions and own texts of a table, or removed questions
+    # Script, part; columns, fields, readings, further questions and own texts of a table, or
+    # removed questions
+    with django_assert_num_queries(statements):
         b"".join(exports.export(project=made, format=format).chunks)
 
 
@@ -192,7 +192,7 @@ def test_a_workbook_of_more_columns_than_a_sheet_has_is_refused_and_a_csv_is_mad
     monkeypatch.setattr(export_xlsx, "MAX_COLUMNS", 9)
 
     with pytest.raises(InvalidRequest, match="Use csv") as refused:
-        exports.export(project=made, format="xlsx")
+        next(exports.export(project=made, format="xlsx").chunks)
 
     assert refused.value.violations[0]["field"] == "format"
     assert len(lines(content(made))[0]) == 10

@@ -67,6 +67,20 @@ def caller(kept_rows: None) -> Caller:
     return Caller()
 
 
+def test_a_response_that_would_be_deleted_at_once_is_refused(caller: Caller) -> None:
+    """Rule 6.274."""
+    keeping = caller.make(*BLOCKS, settings={"keep_responses_days": 30})
+    now = timezone.now()
+    young, old = ((now - timedelta(days=days)).isoformat() for days in (29, 31))
+    lines = [past(ONE, started_at=each, submitted_at=each) for each in (young, old)]
+    lines.append(partial(ONE))  # is kept after its import
+
+    for query in ("", "?dry_run=true"):
+        refused = send(caller, keeping, *lines, query=query)
+        assert faults(refused) == [(2, "data[1].submitted_at", "too_small")]
+    assert send(caller, keeping, lines[0], lines[2]).status_code == 201
+
+
 @pytest.fixture(scope="module")
 def project(caller: Caller) -> Any:
     return caller.make(*BLOCKS)

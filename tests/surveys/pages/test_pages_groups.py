@@ -167,6 +167,20 @@ def test_a_row_that_an_answer_of_the_group_hides_is_dropped():
     assert "Prompt 2." in visitor.page
 
 
+def test_a_required_row_that_an_answer_of_the_form_hides_needs_no_answer():
+    """Rule 6.276."""
+    made = scenario.project(ROW, {**ROW, "precondition": "q1 = 1"}, ROW, TEXT)
+    visitor = Rows(made).look()
+
+    send(visitor, made, q0="1", q2="2")
+
+    assert "Prompt 3." in visitor.page
+    again = Rows(made).look()
+    send(again, made, q0="2", q2="2")
+    assert "Prompt 3." not in again.page
+    assert [bool(errors) for _, _, errors in rows_of(again)] == [False, True, False]
+
+
 def test_what_is_hidden_beforehand_is_no_row():
     """Rules 6.134 and 6.137."""
     made = scenario.project(TEXT, ROW, {**ROW, "precondition": 'Q0 = "x"'}, TEXT)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from surveys.models import Conversation
+from surveys.models import Conversation, Project
 from tests.support.caller import Caller
 from tests.support.surveys import scenario
 from tests.support.surveys.participants import QUESTION, Talk
@@ -114,6 +114,31 @@ def test_the_review_waits_for_somebody_who_comes_back() -> None:
 
     assert "Welcome back" in visitor.page
     assert reviewed(visitor) == ["one"]
+
+
+ASKED = {"type": "open_text", "prompt": "Why?"}
+
+
+@pytest.mark.parametrize("adds", [False, True])
+def test_the_review_waits_while_the_script_changes(adds: bool) -> None:
+    """Rule 6.275."""
+    caller = Caller()
+    web = {"audience": {"participation": "open_web"}}
+    project = caller.make_open(ASKED, ASKED, delivery=web, settings={"review": True})
+    made = Project.objects.get(pk=project["id"])
+    visitor = Visitor(made).look().send(value="one").send(value="two")
+    script = f"/projects/{project['id']}/script"
+    blocks = project["script"]["blocks"]
+
+    assert caller.patch(f"{script}/blocks/{blocks[0]['id']}", {"prompt": "Reworded?"}).status_code == 200
+    if adds:
+        stored = caller.get(script).json()["blocks"]
+        new = {"type": "content_block", "prompt": "Added."}
+        assert caller.put(script, {"blocks": [new, *stored]}).status_code == 200
+
+    assert reviewed(visitor.look()) == ["one", "two"]
+    visitor.send("send")
+    assert is_completed()
 
 
 def test_a_graded_answer_that_stays_has_no_button() -> None:

@@ -40,6 +40,7 @@ def test_the_whole_is_told_with_the_filters_that_were_applied(admin, project):
             "submitted_before": None,
             "provider": None,
             "suspected": None,
+            "where": None,
             "fields": {},
         },
         "conversation_count": 4,

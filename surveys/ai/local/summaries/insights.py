@@ -18,8 +18,8 @@ _ARCHIVED_WEIGHT = 0.3  # an archived question matters less
 class Insight:
     """What stands out in one block.
 
-    `weight`, from 0 to 1, grows with clarity and with the share of respondents who answered. `detail` is a
-    sentence that may follow `sentence`, or an empty string.
+    `weight`, from 0 to 1, grows with `Observation.clarity` and with the share of respondents who answered.
+    `detail` is a sentence that may follow `sentence`, or an empty string.
     """
 
     block_type: str
@@ -30,7 +30,10 @@ class Insight:
 
 
 class Observation(NamedTuple):
-    """What the answers to a block show. `clarity` is from 0 to 1; `detail` is a further sentence or empty."""
+    """What the answers to a block show. `detail` is a further sentence, or empty.
+
+    `clarity`, from 0 to 1, says how far the answers are from an even distribution.
+    """
 
     clarity: float
     sentence: str

@@ -192,7 +192,7 @@ class _Clusters:
     def _shared_hashes(self) -> Set[int]:
         """The hashes of the phrases that enough answers share; of too many phrases only the more frequent.
 
-        Most phrases of long answers are of one answer, so the phrases themselves are not collected here.
+        Collects hashes instead of phrases, because most phrases of long answers occur in one answer only.
         """
         hashes, counts = np.unique(
             np.concatenate(

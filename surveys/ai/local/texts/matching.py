@@ -25,7 +25,8 @@ from surveys.ai.provider import TextTheme
 
 MAX_THEMES_OF_ANSWER = 3
 _MAX_WORDS_REPEATED = 2  # of a clause that takes up a word of the question
-_MIN_PROBABILITY = 0.05  # of a language: less probable ones do not count
+# A phrase matches only answers that are in its language with at least this probability.
+_MIN_PROBABILITY = 0.05
 _MIN_SIMILARITY = 0.62  # of meanings, for an answer that no cue matches
 _AT_ONCE = 512  # a bound on memory
 _WORD = regex.compile(r"[\w'’]+")

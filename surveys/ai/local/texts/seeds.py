@@ -69,7 +69,7 @@ def seeds_of(theme: TextTheme) -> frozenset[str]:
 
 
 def is_mark(phrase: str) -> bool:
-    """Whether a phrase refers to a seed, and is no phrase of answers."""
+    """Whether a phrase of a theme is the mark of a seed, and not words to look for in answers."""
     return phrase.startswith(_MARK)
 
 
