@@ -34,7 +34,7 @@ _FIELD = re.compile(r"\{\s*([^{}]{1,200}?)\s*\}")
 _FORMATS = {"email": "email", "url": "url", "tel": "phone", "date": "date", "text": "line"}
 _NUMBERS = frozenset({"number", "range"})
 _NO_BLOCK = frozenset(
-    {"file", "signaturepad", "image", "matrixdropdown", "matrixdynamic", "paneldynamic", "empty", "slider"}
+    {"file", "signaturepad", "image", "matrixdropdown", "matrixdynamic", "paneldynamic", "empty"}
 )
 _ICONS = {"stars": "stars", "smileys": "numbers"}
 
@@ -167,6 +167,10 @@ class _Reader:
             item.options = [Choice(value, label) for value, label in zip(values, labels, strict=True)]
         elif kind == "rating":
             self._rating(item, element)
+        elif kind == "slider":
+            item.kind = "open_numeric"
+            item.minimum, item.maximum = number(element.get("min", 0)), number(element.get("max", 100))
+            self.found.miss(item.where, "The slider became a question for a number.")
         elif kind == "html":
             item.kind, item.text = "content_block", self.text(element.get("html"))
         elif kind == "expression":
