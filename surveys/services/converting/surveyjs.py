@@ -275,11 +275,12 @@ class _Reader:
                 (each, word(each.get("name")), each.get("title")) for each in objects(element.get("items"))
             ]
         else:
+            sent = element.get("rows")
             rows = [
                 ({}, word(row.get("value")), row.get("text"))
                 if isinstance(row, dict)
                 else ({}, word(row), None)
-                for row in (element.get("rows") if isinstance(element.get("rows"), list) else ())
+                for row in (sent[:MAX_CHOICES] if isinstance(sent, list) else ())
             ]
         if not rows:
             self.found.miss(item.where, "The table has no rows and is left out.")
