@@ -85,9 +85,13 @@ class Filled(str):
         filled.template, filled.values, filled.addresses = template, values, addresses
         return filled
 
+    def _address(self, found: re.Match[str]) -> str:
+        place = int(found[1])  # none of this text, if an author wrote it in pieces around an empty value
+        return self.addresses[place] if place < len(self.addresses) else found[0]
+
     def put_in(self, form: str, value: Callable[[str], str]) -> str | None:
         """A form of the template, with `value` of each value; None if the form lost the place of one."""
-        pieces = STAND_INS.split(_IN_ADDRESSES.sub(lambda found: self.addresses[int(found[1])], form))
+        pieces = STAND_INS.split(_IN_ADDRESSES.sub(self._address, form))
         if len(pieces) != len(self.values) + 1:
             return None
         return "".join(chain.from_iterable(zip_longest(pieces, map(value, self.values), fillvalue="")))

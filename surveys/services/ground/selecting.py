@@ -45,6 +45,7 @@ SECONDS_TO_WAIT = 1.0  # for a slot
 RETRY_AFTER = 5  # seconds
 BUSY = "Other expressions are selecting among many responses, or files are being made. Please retry shortly."
 _slots = large_jobs
+MOST_NAMES_AT_ONCE = 400  # each has up to three columns
 # As `values.number` and `values.is_date` read texts. `\\d` of PostgreSQL also matches other digits.
 _NUMBER = r"^-?[0-9]+(\.[0-9]+)?$"
 _DATE = (
@@ -144,8 +145,30 @@ def meaning(text: str, *, script: Script) -> Part:
 def count(texts: Sequence[str], *, script: Script, language: str, among: Part) -> list[int]:
     """How many responses satisfy each expression. `among` is a condition on the conversation `c`.
 
-    The database reads each response once, and each value in it once, however often the expressions name it.
+    The database reads each response once for some hundred names, and each value in it once, however often the
+    expressions name it.
     """
+    found: list[int] = []
+    for some in _in_groups(texts):
+        found += _count(some, script=script, language=language, among=among)
+    return found
+
+
+def _in_groups(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The expressions in groups whose values fit into one statement: a table has at most 1,664 columns."""
+    group, size = list[str](), 0
+    for text in texts:
+        names = len(expressions.parse(text).mentions)
+        if group and size + names > MOST_NAMES_AT_ONCE:
+            yield group
+            group, size = [], 0
+        group.append(text)
+        size += names
+    if group:
+        yield group
+
+
+def _count(texts: Sequence[str], *, script: Script, language: str, among: Part) -> list[int]:
     columns: dict[str, tuple[str, Part]] = {}
     compiler = _Compiler(script, language, "s.state", columns)
     conditions = [compiler.condition(expressions.parse(text).tree) for text in texts]
