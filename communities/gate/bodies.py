@@ -33,7 +33,7 @@ from communities.ground.errors import (
 MAX_BODY = 1_048_576  # bytes
 MAX_FORM = 262_144  # bytes
 MAX_FILE_BODY = 3_145_728  # bytes: a picture that is uploaded, as base64
-MAX_LINES_BODY = 8_388_608  # bytes: responses that are imported
+MAX_LINES_BODY = 8_388_608  # bytes: responses that are imported, and a questionnaire that is converted
 _PATHS_OF_LARGE_BODIES = ("/v1/", "/admin/")
 # An upper bound for the values of a body: the number of its commas and opening brackets, also those in texts,
 # plus one. In memory, an object takes up to a hundred times its bytes in a body.
@@ -54,6 +54,7 @@ _LINES_MEDIA_TYPES = re.compile(f"{LINES_MEDIA_TYPE}{_IN_UTF_8}", re.IGNORECASE)
 # to a float.
 _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
 _FRACTION = re.compile(rb"[0-9][.eE]")  # matches where a number with a point or an exponent may be
+_JSON_TEXT = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 _LINES = re.compile(rb"[^\s][^\n]*")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # many Windows tools begin a file with this
 _PLACE_IN_DATA = re.compile(r"data\[(\d+)\]")
@@ -86,9 +87,11 @@ def _limit_of_view(path: str) -> int:
         return MAX_BODY
     if getattr(view, "takes_file", False):  # a page's
         return MAX_FILE_BODY
+    if getattr(view, "takes_questionnaire", False):
+        return MAX_LINES_BODY
     actions: frozenset[str] = frozenset(getattr(view, "actions", {}).values())
     shape = getattr(view, "cls", None)
-    if actions & getattr(shape, "with_lines", frozenset()):
+    if any(actions & getattr(shape, name, frozenset()) for name in ("with_lines", "with_questionnaire")):
         return MAX_LINES_BODY
     return MAX_FILE_BODY if actions & getattr(shape, "with_files", frozenset()) else MAX_BODY
 
@@ -159,16 +162,20 @@ def _require_uncompressed(content_encoding: str) -> None:
         raise NotJson("Content-Encoding is not supported: send the body uncompressed.")
 
 
-def parse(raw: bytes, *, is_exact: bool = False, max_values: int = MAX_VALUES) -> dict[str, Any]:
+def parse(
+    raw: bytes, *, is_exact: bool = False, max_values: int = MAX_VALUES, has_long_text: bool = False
+) -> dict[str, Any]:
     """Return the JSON object in a body; an empty object if there is no body (rule 11.32).
 
     If it `is_exact`, numbers with a point or an exponent are Decimals with every digit that was sent. Refuses
-    a body that may have more than `max_values`, before any value is built.
+    a body that may have more than `max_values`, before any value is built. If it `has_long_text`, commas
+    and brackets in texts are not counted.
     """
     if not raw:
         return {}
-    brackets = raw.count(b"[") + raw.count(b"{")
-    if brackets + raw.count(b",") > max_values:
+    counted = _JSON_TEXT.sub(b"", raw) if has_long_text else raw
+    brackets = counted.count(b"[") + counted.count(b"{")
+    if brackets + counted.count(b",") > max_values:
         raise InvalidRequest(
             f"The body has too many values: at most {max_values:,} commas and opening brackets are read."
         )

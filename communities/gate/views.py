@@ -60,8 +60,8 @@ class CommunityViewSet(viewsets.ViewSet):
     `project.list`, and `least_role` contains the role that each action needs. `of_conversations` lists the
     actions that a key of that scope may use. `with_query` lists the writes that take query parameters.
     `with_lines` lists the writes whose body may be lines of JSON (`elements`). `with_files` lists the
-    writes whose body contains a file. `with_decimals` lists the
-    writes that receive numbers with a point as Decimals, with every digit that was sent. `reads_conflict`
+    writes whose body contains a file, and `with_questionnaire` those with a larger one. `with_decimals` lists
+    the writes that receive numbers with a point as Decimals, with every digit that was sent. `reads_conflict`
     makes the OpenAPI description say that reading may be refused because of the object's state. Actions raise
     refusals.
     """
@@ -72,6 +72,7 @@ class CommunityViewSet(viewsets.ViewSet):
     with_query: ClassVar[frozenset[str]] = frozenset()
     with_lines: ClassVar[frozenset[str]] = frozenset()
     with_files: ClassVar[frozenset[str]] = frozenset()
+    with_questionnaire: ClassVar[frozenset[str]] = frozenset()
     with_decimals: ClassVar[frozenset[str]] = frozenset()
     reads_conflict: ClassVar[bool] = False
     key: Caller
@@ -183,7 +184,11 @@ class CommunityViewSet(viewsets.ViewSet):
 
     @cached_property
     def _sent(self) -> dict[str, Any]:
-        return bodies.parse(self.raw_body, is_exact=self.action in self.with_decimals)
+        return bodies.parse(
+            self.raw_body,
+            is_exact=self.action in self.with_decimals,
+            has_long_text=self.action in self.with_questionnaire,
+        )
 
     @property
     def body(self) -> dict[str, Any]:

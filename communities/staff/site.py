@@ -102,7 +102,7 @@ class Site(AdminSite):
                     response.render()  # here, because the zone ends with the view
             return response
 
-        for name in ("csrf_exempt", "model_admin", "admin_site", "takes_file"):
+        for name in ("csrf_exempt", "model_admin", "admin_site", "takes_file", "takes_questionnaire"):
             if hasattr(view, name):
                 setattr(zoned, name, getattr(view, name))
         guarded: View = super().admin_view(zoned, cacheable)

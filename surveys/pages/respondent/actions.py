@@ -386,7 +386,7 @@ def _copy(visit: Visit, conversation_id: uuid.UUID, *, mails: bool) -> Outcome:
         copies.send(view, to=to, user_id=visit.signed_in_id, at=visit.at)
     except Conflict:
         return Outcome(partial(draw, error=words.TOO_MANY_MAILS))
-    return Outcome(partial(draw, address="", note=words.MAILED.format(to=to)))
+    return Outcome(partial(draw, mails=False, note=words.MAILED.format(to=to)))
 
 
 def _is_address(text: str) -> bool:

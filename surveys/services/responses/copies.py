@@ -53,7 +53,7 @@ def send(view: ConversationView, *, to: str, user_id: int | None, at: datetime) 
     """Mail the answers, or a link to them. `user_id` is the signed-in sender.
 
     Writes nothing to an address that wants no mails of the community, or has got MOST_MAILS: who typed it
-    does not learn that. Refuses (Conflict) if the community has written too many mails today.
+    does not learn that. Refuses (Conflict) all addresses if the community has written too many mails today.
     """
     own = own_address(user_id=user_id)
     if own and to.lower() == own.lower():
@@ -61,13 +61,14 @@ def send(view: ConversationView, *, to: str, user_id: int | None, at: datetime) 
         return
     community_id, kind = view.project.community_id, f"{LINK}:{view.project.pk}"
     address_hash = keyed_hash(to, community_id=community_id)
+    kept_for_others = settings.UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY // 2
+    # Before the address is looked at: mails at once are counted together, and a refusal is the same for all.
+    if mail_sums.lock(community_id=community_id, at=at) <= kept_for_others:
+        raise Conflict(mail_sums.refusal(wanted=1, left=0))
     written = recipients.mail_counts(community_id=community_id, kind=kind, since=at - PERIOD)
     has_refused = recipients.refused_hashes(community_id=community_id, hashes=[address_hash])
     if has_refused or written[address_hash] >= MOST_MAILS:
         return
-    kept_for_others = settings.UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY // 2
-    if mail_sums.lock(community_id=community_id, at=at) <= kept_for_others:
-        raise Conflict(mail_sums.refusal(wanted=1, left=0))
     mails.write(_link(view, to, address_hash, at), kind=kind, at=at, community_id=community_id)
 
 

@@ -57,7 +57,11 @@
 
   function scrollToStep(isFirst) {
     const history = byId("history");
-    if (!history || !history.children.length) return;
+    if (!history) return;
+    if (!history.children.length) { // such as the review: it begins at its top, unless an error leads elsewhere
+      if (!isFirst && !step.querySelector(".error")) scrollTo({ top: 0, behavior: "instant" });
+      return;
+    }
     const closing = step.hasAttribute("data-is-over") ? closingText(history) : null;
     const last = /** @type {HTMLElement} */ (history.lastElementChild); // is shown whole, or not at all
     const showsLast = last.offsetHeight < innerHeight * LARGEST_PART && !step.querySelector(".review");
@@ -79,7 +83,8 @@
   function focusStep(isFirst) {
     const error = step.querySelector(".error");
     const entry = step.querySelector("textarea.entry:not([readonly]), input.entry:not([name=other], [name=email])");
-    const target = (error && controlOf(error)) || (mouseAndKeyboard.matches && entry) || byId("question");
+    const note = step.querySelector(".note:has(~ .review)"); // what became of a mail
+    const target = (error && controlOf(error)) || note || (mouseAndKeyboard.matches && entry) || byId("question");
     if (!target || (isFirst && isInside)) return; // a frame must not take the focus from the page around it
     if (isFirst && location.hash === "#history") return; // the respondent is reading other past steps
     target.focus({ preventScroll: true });

@@ -1,0 +1,61 @@
+"""Where pages of many answers begin: the review, and the copy at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.browser.controls import go_on, question
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import TEXT
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SIZES = pytest.mark.parametrize("phone", [False, True], ids=["desk", "phone"])
+MANY = 8
+
+
+def answered(windows: Any, phone: bool, **settings: Any) -> Page:
+    made = scenario.project(*[{**TEXT, "prompt": f"Question {n}?"} for n in range(MANY)], **settings)
+    page: Page = windows.open(f"/s/{made.slug}", phone=phone)
+    for n in range(MANY):
+        question(page, f"Question {n}?")
+        page.locator("textarea").fill("A line of text. " * 8)
+        go_on(page)
+    return page
+
+
+def expect_top(page: Page) -> None:
+    assert page.evaluate("document.documentElement.scrollHeight > innerHeight * 1.2")
+    expect(page.locator("#question")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("scrollY") == 0
+
+
+@SIZES
+def test_the_review_begins_at_its_top(windows: Any, phone: bool) -> None:
+    """Rule 6.230."""
+    page = answered(windows, phone, review=True)
+
+    question(page, "Please look at your answers before you send them.")
+    expect(page.locator("#question")).to_be_focused()
+    expect_top(page)
+
+
+@SIZES
+def test_the_copy_and_the_word_of_its_mail_are_seen(windows: Any, phone: bool) -> None:
+    """Rules 6.230 and 6.231."""
+    page = answered(windows, phone, mail_copy=True)
+    page.get_by_role("button", name="Keep a copy of my answers").click()
+    question(page, "Your answers")
+    expect(page.locator("#question")).to_be_focused()
+    expect_top(page)
+
+    page.get_by_label("Mail a copy to").fill("ada@example.org")
+    page.get_by_role("button", name="Send the copy").click()
+
+    word = page.get_by_role("status").filter(has_text="on its way to ada@example.org")
+    expect(word).to_be_focused()
+    expect(word).to_be_in_viewport(ratio=1)
+    expect_top(page)
+    expect(page.get_by_label("Mail a copy to")).to_be_hidden()
