@@ -60,8 +60,8 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """The name of the section in addresses."""
-        return slugify(self.title)
+        """The name of the section in addresses. Django's admin styles names such as `branding`."""
+        return f"section-{slugify(self.title)}"
 
 
 class IdsField(TextField):

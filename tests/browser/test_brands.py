@@ -157,3 +157,20 @@ def test_an_option_gets_an_uploaded_picture_and_a_fault_is_said(windows: Any) ->
 
     (block,) = editor.stored(caller, project)
     assert block["options"][0]["image_url"] == Picture.objects.get().address
+
+
+def test_every_section_of_the_tab_is_laid_out_alike(staff: Staff, open_as: Callable[..., Page]) -> None:
+    made = scenario.project(CHOICE, author=staff.user)
+    page = open_as(staff, tab(made.pk, "look"))
+    laid_out = """all => all.map(each => {
+        const [body, title] = [".setting-body", "h2"].map(name => each.querySelector(name));
+        const [outer, inner] = [each, body].map(one => one.getBoundingClientRect());
+        const { fontWeight, fontSize, color } = getComputedStyle(title);
+        return [inner.left - outer.left, inner.width - outer.width, fontWeight, fontSize, color].join();
+    })"""
+
+    shoot(page, "look-sections")
+    sections = page.locator(".setting")
+
+    assert sections.count() > 5
+    assert len({*sections.evaluate_all(laid_out)}) == 1
