@@ -58,11 +58,11 @@ def convert(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponse
     Returns the format, the blocks, the results of a check, and what could not be said. Refused while the
     project is open.
     """
-    if page.project.is_live_at(page.at):
-        raise Conflict(IS_LIVE)
     content = _text(body, "content") if "content" in body else ""
     if not content.strip() or len(content) > converting.MAX_CONTENT:
         refuse("content", "required", "Choose a file with a questionnaire.")
+    if page.project.is_live_at(page.at):
+        raise Conflict(IS_LIVE)
     chosen = body.get("format") or converting.guess(content)
     if chosen not in converting.FORMATS:
         refuse("format", "invalid_choice", "This format is not known.")
