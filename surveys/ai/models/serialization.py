@@ -23,10 +23,11 @@ from surveys.ai.provider import (
 )
 from surveys.engine.script import Bucket
 
-_MAX_PROMPT = 300  # characters
+_MAX_PROMPT = 300  # A prompt has at most this many characters.
 _MAX_BLOCKS = 60
 _MAX_ENTRIES = 12
-_MAX_EXAMPLES, _MAX_EXAMPLE = 30, 300  # answers, characters
+# At most this many examples are sent, each with at most this many characters.
+_MAX_EXAMPLES, _MAX_EXAMPLE = 30, 300
 _MAX_FIGURES = 600
 _MAX_ANSWER = 2_000
 _SCALE_LABELS = ("label_left", "label_center", "label_right")
@@ -66,7 +67,7 @@ def _correction(correction: Correction | None) -> Iterator[tuple[str, object]]:
 
 
 def serialize_review(blocks: Sequence[Figures]) -> dict[str, object]:
-    """What respondents read of each block, by its position."""
+    """Return the texts of each block that respondents read, by the position of the block."""
     return {"blocks": [{"position": n, **dict(_read_of(block))} for n, block in enumerate(blocks)]}
 
 
@@ -95,7 +96,9 @@ def serialize_sample(
 
 
 def serialize_codebook(batch: TextBatch) -> dict[str, object]:
-    """What all requests for a question's answers share: the question, its themes by number, the examples."""
+    """Return the data that all requests for one question share: the question, its numbered themes, the
+    examples.
+    """
     data: dict[str, object] = {
         "question": batch.prompt,
         "themes": [{"index": n, **_theme(theme)} for n, theme in enumerate(batch.themes)],
@@ -150,7 +153,7 @@ def serialize_follow_up(request: FollowUpRequest) -> dict[str, object]:
 
 
 def serialize_text_figures(figures: TextFigures) -> dict[str, object]:
-    """The counts of one open question, without any answer."""
+    """Return the counts of one open question, without any answer."""
     return {
         "question": truncate(figures.prompt, most=_MAX_PROMPT),
         "answer_count": figures.answer_count,
@@ -194,7 +197,7 @@ def _block_fields(block: Figures) -> Iterator[tuple[str, object]]:
         entries = [_entry(entry, "average_rank", "first_choice_count") for entry in ranking[:_MAX_ENTRIES]]
         yield "ranking", entries
     if (texts := block.get("open_text")) and texts.get("themes"):
-        keys = ("title", "count", "percentage", "sentiment")  # no quotes
+        keys = ("title", "count", "percentage", "sentiment")  # The keys leave out quotes.
         themes = texts["themes"][:_MAX_ENTRIES]
         yield "themes", [{key: theme.get(key) for key in keys} for theme in themes]
         yield "sentiment", texts.get("sentiment")

@@ -1,4 +1,4 @@
-"""Scripts of templates: with the topic, the options and the number of questions that are wanted.
+"""Scripts of templates, adapted to the topic, the options and the number of questions of an intent.
 
     adapted_blocks(template, …)   with the options and the number of questions of an intent
     foreign_blocks(blocks, …)     in another language
@@ -34,7 +34,7 @@ from surveys.engine.rules.option import CHAT_BUTTON, CHAT_OPTIONS
 from surveys.engine.script import QUESTIONS, Bucket
 
 _MAX_RANKED = 20
-_DEFAULT_OPTIONS = 4  # of a placeholder
+_DEFAULT_OPTIONS = 4  # A placeholder question has this many options.
 _ONLY_WITH_TOPIC = re.compile(r"<<([^<>]*)>>")
 _TOPIC = re.compile(r"\{(topic|Topic)\}")
 WELCOME = "Hello! A few short questions. There are no wrong answers."
@@ -62,7 +62,7 @@ def foreign_blocks(
     words = languages.catalog(language)
     if not is_scored:
         blocks = scoring.without_points(blocks)
-    if request.bucket_names:  # the project's buckets keep their names
+    if request.bucket_names:  # The project's buckets keep their names.
         texts = {key: text for key, text in words.texts.items() if key not in template.buckets}
         words = replace(words, texts=texts)
     if template.id == library.GENERAL_SURVEY and not topic:
@@ -98,7 +98,9 @@ def neutral_draft(template: Template, *, language: str = languages.ENGLISH) -> P
 
 
 def fallback_draft(request: ScriptRequest) -> ProposedScript:
-    """Build the script of a general template. It takes nothing from the intent that could break a rule."""
+    """Build the script of a general template. It contains no text of the intent, since such a text could
+    break a rule.
+    """
     template_id = library.OPINION_POLL if request.type == "poll" else library.GENERAL_SURVEY
     draft = neutral_draft(
         library.require(template_id),
@@ -173,7 +175,9 @@ def _with_options(block: MutableBlock, intent: Intent, request: ScriptRequest) -
 
 
 def presentable(options: Iterable[str], *, for_chat: bool) -> list[str]:
-    """The options as they can be shown, without duplicates. In chat each has one emoji at most."""
+    """Return the options in a form that can be shown, without duplicates. In chat each has one
+    emoji at most.
+    """
     if not for_chat:
         return list(options)
     with_one_emoji = (
@@ -194,7 +198,7 @@ def with_topic(block: MutableBlock, topic: str | None, template: Template) -> Mu
 
 
 def _fill_in(text: str, topic: str | None, subject: str, language: str = languages.ENGLISH) -> str:
-    """Put the topic into a text in one pass, so that nothing inside the topic is taken for a placeholder."""
+    """Put the topic into a text in one pass, so that a placeholder inside the topic remains text."""
     phrase = topic or subject
     text = _ONLY_WITH_TOPIC.sub(r"\1" if topic else "", text)
     replacements = {"topic": phrase, "Topic": capitalize(phrase)}

@@ -20,7 +20,7 @@ MutableBlock = dict[str, Any]
 # Makes a question for the author to write, from the question's number.
 PlaceholderFactory = Callable[[int], MutableBlock]
 
-_MAX_OVERLAP = 0.6  # of the words of two prompts; above it both ask the same
+_MAX_OVERLAP = 0.6  # Two prompts that share more than this part of their words ask the same.
 
 
 def resize(
@@ -33,8 +33,8 @@ def resize(
 ) -> list[MutableBlock]:
     """Return the blocks with exactly `count` questions; further ones are added if they are wanted.
 
-    Questions that neither the template nor the library can provide are made by `placeholder`; without one
-    there are fewer.
+    `placeholder` makes the questions that neither the template nor the library has. Without `placeholder` the
+    script has fewer questions.
     """
     resized = list(blocks)
     for name in reversed(template.importance):

@@ -63,8 +63,8 @@ def with_outcomes(
 ) -> list[MutableBlock]:
     """Turn the blocks into a personality quiz with these outcomes.
 
-    The questions stay; their answers and the descriptions of the outcomes are for the author to write.
-    `result` names the calculated block that finds the outcome.
+    The questions remain. The author writes their answers and the descriptions of the outcomes. `result` names
+    the calculated block that finds the outcome.
     """
     descriptions = [
         {

@@ -13,14 +13,14 @@ from surveys.ai.local.texts.languages import Languages, detect_languages, most_p
 from surveys.ai.local.texts.seeds import all_seeds
 from surveys.ai.local.texts.tokens import is_no_answer
 
-Span = tuple[int, int]  # offsets of the start and the end
+Span = tuple[int, int]  # The offsets of the start and the end.
 
 _CLAUSE = regex.compile(r"[^.,;:!?()\[\]\n\r|…。、！？–—]+")
 _MAX_CLAUSES = 60
 _WORD = regex.compile(r"\p{L}{9,40}")
-_MIN_PART = 5  # letters of a word that may be part of a German compound
+_MIN_PART = 5  # A word that may be part of a German compound has at least this many letters.
 _MIN_REST = 3
-# What comes before a verb is no part of a compound: `erwarten` has nothing to do with `warten`.
+# These prefixes of verbs do not make a compound: `erwarten` has nothing to do with `warten`.
 _PREFIXES = frozenset(
     regex.findall(
         r"\w+",
@@ -32,7 +32,9 @@ _PREFIXES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer. `is_silent` marks one without an opinion, such as `n/a`; it has no clauses."""
+    """An answer. `is_silent` marks an answer without an opinion, such as `n/a`; that answer has no
+    clauses.
+    """
 
     text: str
     languages: Languages
