@@ -9,7 +9,7 @@ from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-TIMEOUT = 1.0  # seconds
+TIMEOUT = 1.0  # The unit is seconds.
 
 
 def client() -> redis.Redis:
@@ -23,6 +23,6 @@ def _client_of(url: str) -> redis.Redis:
         url,
         socket_connect_timeout=TIMEOUT,
         socket_timeout=TIMEOUT,
-        # One immediate retry, because the server may have closed an idle connection.
+        # There is one immediate retry, because the server may have closed an idle connection.
         retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
     )
