@@ -21,7 +21,7 @@ def draw(*, project: Project, blocks: Sequence[object], at: datetime) -> Json:
     without a key is identified by its id.
     """
     body = {"blocks": keys.as_sent(blocks)}
-    plan = planning.plan_script(project=project, body=body, xp_limit=None, at=at)  # nothing is saved
+    plan = planning.plan_script(project=project, body=body, xp_limit=None, at=at)  # The plan is not saved.
     placed = checking.places(plan)
     node_keys = [
         _key(blocks[placed[n]] if n in placed else None, block.id)

@@ -17,13 +17,13 @@ from surveys.services.links import fields
 
 
 class Fault(Enum):
-    """Why a link admits nobody."""
+    """The reason why a link admits nobody."""
 
     UNKNOWN = "unknown"
     EXPIRED = "expired"
     REVOKED = "revoked"
-    LEFT = "left"  # its member has left the community
-    DEACTIVATED = "deactivated"  # its member may not answer on any channel (rule 6.5)
+    LEFT = "left"  # The member of the link has left the community.
+    DEACTIVATED = "deactivated"  # The member of the link may not answer on any channel (rule 6.5).
 
 
 class LinkRefused(Exception):
@@ -38,8 +38,8 @@ class LinkRefused(Exception):
 class Guest:
     """A person whom a link admits, as the member for whom it was made.
 
-    The link proves that its owner may answer in the member's name, only on this project. It is no sign-in.
-    `metadata` is the metadata of the link.
+    The link proves that its owner may answer in the member's name, only on this project. The link is no
+    sign-in. `metadata` is the metadata of the link.
     """
 
     link_id: uuid.UUID

@@ -25,7 +25,8 @@ from surveys.services.ground import field_groups
 from xp.models import Achievement
 from xp.services import achievements
 
-THANK_YOU, XP, ACHIEVEMENT, ROLE = "thank_you", "xp", "achievement", "role"  # in the order of the section
+# The names are in the order of the section.
+THANK_YOU, XP, ACHIEVEMENT, ROLE = "thank_you", "xp", "achievement", "role"
 MAX_ACHIEVEMENT_NAME = 200
 _GIVING = frozenset({XP, ACHIEVEMENT, ROLE})
 _THANKS = {
@@ -140,7 +141,8 @@ def gives_xp(project: Project) -> bool:
 def with_amounts(script: Script, *, project: Project, settings: CommunitySettings) -> Script:
     """The script with the XP that its outro gives now: an amount for each question (rules 8.15 and 8.16).
 
-    The amount is not stored, so that it follows the community's settings; it is 0 if they give no XP.
+    The amount is not stored, so that it follows the community's settings. It is 0 if these settings give no
+    XP.
     """
     if not gives_xp(project):
         return script
@@ -161,7 +163,7 @@ def with_amounts(script: Script, *, project: Project, settings: CommunitySetting
 def number_achievement(project: Project, *, was: Project | None = None) -> None:
     """Ensure that the achievement which a project grants has a number and a description.
 
-    Without a named number it keeps its earlier number, else the community's next number is created for it.
+    Without a named number, the achievement keeps its earlier number, or gets the community's next number.
     """
     rewards = project.rewards
     if not rewards or not rewards["achievement_enabled"]:
