@@ -1,4 +1,4 @@
-"""The log: one JSON object on each line, or short readable lines on a terminal.
+"""The format of the log: one JSON object on each line, or short readable lines on a terminal.
 
 Each line contains the values that the request's middleware and authentication have bound: the request id, the
 community and the key's prefix. A line never contains a body or a secret.

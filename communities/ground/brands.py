@@ -223,7 +223,9 @@ def background_in(background: str, scheme: str) -> str:
 
 
 def _moved(colour: str, towards: int) -> str:
-    """The nearest colour that a page may have, lighter or darker."""
+    """Return the nearest colour that a page may have. The colour is lighter or darker by the sign of
+    `towards`.
+    """
     lightness, chroma, hue = _oklch(colour)
     while DARK < luminance(colour) < LIGHT:
         lightness += towards * _STEP

@@ -46,7 +46,7 @@ class Logger(glogging.Logger):  # type: ignore[misc] # gunicorn has no types
 
 
 def _possible_connections() -> int:
-    """WEB_CONNECTIONS, or fewer if a process may not open so many files."""
+    """Return WEB_CONNECTIONS, or a smaller number if a process may not open so many files."""
     wanted, (_, files) = settings.WEB_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)
     possible = wanted if files == resource.RLIM_INFINITY else min(wanted, files - OTHER_FILES)
     if possible < min(wanted, OTHER_FILES):
@@ -78,7 +78,7 @@ forwarder_headers = ""
 
 
 def on_starting(server: Any) -> None:
-    """Allow this process and its workers to open as many files as they have connections."""
+    """Allow this process and its workers to open a file for each of their connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = worker_connections + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:

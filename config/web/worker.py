@@ -219,7 +219,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
                 self._refuse_largest()
 
     def _look(self, connection: Connection) -> None:
-        """Serve a complete request; else wait for the rest of it."""
+        """Serve a complete request; otherwise wait for the rest of the request."""
         received = connection.received
         if connection.state == State.IDLE:
             while received.startswith(b"\r\n"):  # Empty lines are allowed between requests.

@@ -182,7 +182,8 @@ class _Run:
         outcome = outcomes.judge(attempt, attempts=delivery.attempt_count + 1, jitter=random.random())
         is_written = outcomes.write(delivery, attempt, outcome)
         if is_written and delivery.rounding and outcome.wait and outcome.wait <= precise_retries.MAX_WAIT:
-            # The row stores the end of an hour or a day, which would be too late.
+            # The row stores the end of an hour or a day as its due time. A retry at that time would be too
+            # late, so the process remembers the precise time.
             retry = PreciseRetry(delivery.id, attempts=delivery.attempt_count + 1)
             precise_retries.schedule.add(self._webhook_id, self._partition, retry, wait=outcome.wait)
         _log_attempt(delivery, attempt, outcome)

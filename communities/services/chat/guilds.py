@@ -149,7 +149,7 @@ class Guild:
 
     @property
     def roles_in_order(self) -> list[Role]:
-        """The roles that members have, highest first."""
+        """Return the roles that members have, the highest first."""
         own = [role for role in self.roles.values() if role.id != self.id]
         return sorted(own, key=lambda role: (-role.position, role.id))
 
@@ -182,7 +182,8 @@ def refresh(*, community_id: int, at: datetime) -> Guild:
 
 
 def current(*, community_id: int, at: datetime, fault_of: Callable[[Guild], str]) -> Guild | None:
-    """The current server, before a worker uses it; None if the community is not connected.
+    """Return the current server, before a worker posts or grants anything; None if the community is not
+    connected.
 
     Asks the platform if the description is old, or if it shows a problem and is not fresh. Never call this
     inside a transaction. Raises PlatformError.

@@ -1,4 +1,5 @@
-"""`migrate` for a site in use: a long statement is not cancelled, and a short one does not stop the site.
+"""`migrate` for a site in use. A long statement is not cancelled, and a short statement does not stop the
+site.
 
 A statement that waits for a lock blocks all other statements behind it. So the statement gives up after
 LOCK_TIMEOUT, and its transaction is retried later: a whole migration, or one operation of a migration that is
@@ -78,7 +79,7 @@ class Command(migrate.Command):
             setattr(operation, name, lambda *args, run=run: self._try(lambda: run(*args)))
 
     def _try(self, run: Callable[[], object]) -> None:
-        """Run a function, and repeat it if it does not get its locks.
+        """Run a function, and repeat it if the function does not get its locks.
 
         Raises CommandError after the last try.
         """

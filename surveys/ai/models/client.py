@@ -40,7 +40,7 @@ logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 class StreamedResponse(Protocol):
-    """What the SDKs return for a request whose response is read bit by bit."""
+    """The response of the SDKs to a request whose response is read bit by bit."""
 
     @property
     def headers(self) -> httpx2.Headers: ...

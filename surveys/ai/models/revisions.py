@@ -53,7 +53,7 @@ _PLACES = {"single_punch": "correct_answer_index", "multi_punch": "correct_answe
 
 
 def shown_script(blocks: Sequence[Block]) -> list[dict[str, object]]:
-    """The blocks of a script in the form in which a model writes them, with the ids of blocks and options."""
+    """Return the blocks of a script in the model's form, with the ids of blocks and options."""
     texts = {_key(block): {option["value"]: _text(option) for option in _options(block)} for block in blocks}
     return [_shown_block(block, texts) for block in blocks]
 
@@ -192,7 +192,7 @@ def _pairs(
 def _values_by_text(
     pairs: Iterable[tuple[JsonObject, Block | None]], blocks: Iterable[Block]
 ) -> dict[str, dict[str, str]]:
-    """The values of stored options by their old and their new texts, for each block by name."""
+    """Return the values of stored options by their old and new texts, for each block by name."""
     values = {_key(block): {_text(option): option["value"] for option in _options(block)} for block in blocks}
     for raw, block in pairs:
         by_id = {option.get("id"): option["value"] for option in _options(block or {})}
@@ -295,7 +295,9 @@ def _ids(raw: JsonObject) -> list[int | None]:
 
 
 def _changed_options(block: Block, raw: JsonObject, after: Fields) -> list[Fields]:
-    """The options as the model wrote them, over the stored ones of the same ids, in their new order."""
+    """Return the options as the model wrote them, merged into the stored options with the same ids, in the
+    new order.
+    """
     stored = {option.get("id"): option for option in _options(block)}
     options = []
     for option_id, option in zip(_ids(raw), after.get("options", ()), strict=True):

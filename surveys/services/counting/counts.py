@@ -388,7 +388,9 @@ def _where(project_id: int, selection: Selection, script: Script) -> tuple[str, 
 def count_sets(
     project_id: int, selection: Selection, script: Script, sets: Mapping[int, Sequence[int]]
 ) -> Mapping[int, int]:
-    """How many selected responses chose exactly these options of each block, by block. One statement."""
+    """Return how many selected responses chose exactly these options of each block, by block. Runs one
+    statement.
+    """
     where, values = _where(project_id, selection, script)
     chosen = "c.state->'answers'->%s::text->'option_ids'"
     parts = [f"count(*) FILTER (WHERE {chosen} @> %s::jsonb AND {chosen} <@ %s::jsonb)" for _ in sets]
@@ -399,7 +401,7 @@ def count_sets(
 
 
 def _totals(project_id: int) -> Part:
-    """Stored sums: the numbers of listed conversations, of completed conversations, and of changes of
+    """Return stored sums of a project: listed conversations, completed conversations, and changes of its
     answers.
     """
     return (
@@ -420,8 +422,9 @@ def _reading_state(project_id: int) -> str:
 
 
 def _unfinished(where: str, values: list[Any]) -> Part:
-    """Unfinished conversations, grouped by their current block, its revision and the block before it, with
-    the number of those without an answer."""
+    """Return unfinished conversations, grouped by their current block, its revision and the previous block.
+    Each group has the number of its conversations without an answer.
+    """
     return (
         f"""
         SELECT json_agg(standing) FROM (

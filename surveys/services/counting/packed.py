@@ -118,8 +118,8 @@ class Counter:
         places: Integers,
         numbers: Floats,
     ) -> None:
-        """Count each conversation again for each of its segments: the segments `named`, of the conversations
-        `of_conversation`.
+        """Count each conversation again for each of its segments. `named` are the segments of the
+        conversations `of_conversation`.
         """
         begins = np.concatenate([[0], ends[:-1] + 1])
         lengths = (ends - begins)[of_conversation]

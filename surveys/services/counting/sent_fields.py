@@ -43,7 +43,9 @@ _SENT = f"""
 
 
 def declared(*, project: Project, names: Collection[str]) -> dict[str, list[str]]:
-    """The declared fields among some names, each with its declared values; an empty list means any value."""
+    """Return the declared fields among some names, each with its declared values; no values mean that any
+    value is allowed.
+    """
     fields = project.hidden_fields
     return {name: list(fields[name]) if isinstance(fields, dict) else [] for name in fields if name in names}
 

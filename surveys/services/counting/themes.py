@@ -174,7 +174,7 @@ class CountedReadings:
 
 
 def _most_frequent(moods: Mapping[str | None, int]) -> Sentiment | None:
-    """The most frequent sentiment among answers; None if none could be judged."""
+    """Return the most frequent sentiment among answers; None if no answer could be judged."""
     if not any(moods.get(each) for each in SENTIMENTS):
         return None
     return max(SENTIMENTS, key=lambda each: moods.get(each, 0))

@@ -34,7 +34,7 @@ _PLACE = re.compile(r"blocks\[(\d+)\]")
 
 @dataclass(frozen=True)
 class Checked:
-    """A plan of the draft as a write would apply it, and the violations of pictures."""
+    """A plan of the draft, in the form that a write would apply, and the violations of pictures."""
 
     plan: Plan
     pictures: list[Json]

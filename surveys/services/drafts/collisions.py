@@ -1,4 +1,4 @@
-"""Two people edit one script: the second person who saves sees the changes of the first.
+"""Saving a script that two people edit: the second person who saves sees the changes of the first.
 
 Only the script itself is compared. A project's revision also grows when its settings change, such as scoring.
 """

@@ -185,7 +185,8 @@ def preview(
 
 @in_transaction
 def send(*, actor: Actor, project_id: int, choice: Choice, subject: str, text: str, at: datetime) -> Reach:
-    """Write a mail with their link to each chosen member whom it reaches, at most `service.MOST_AT_ONCE`.
+    """Write a mail with a personal link to each chosen member whom a mail reaches, to at most
+    `service.MOST_AT_ONCE` members.
 
     The mail contains the member's latest link if that link is valid for LEAST_LEFT, else a new link. Refuses
     an empty subject or text. Refuses (Conflict) a project that is neither open nor about to open, and a
@@ -305,7 +306,7 @@ def _chosen(project: Project, choice: Choice, at: datetime) -> QuerySet[Any, Any
 def _links_for(
     actor: Actor, project: Project, member_ids: Sequence[int], at: datetime
 ) -> Mapping[int, PersonalLink]:
-    """The latest link of each member that is valid long enough, else a new one."""
+    """Return the latest link of each member if that link is valid long enough, else a new link."""
     usable = PersonalLink.objects.filter(
         project=project, member_id__in=member_ids, revoked_at__isnull=True, expires_at__gt=at + LEAST_LEFT
     )

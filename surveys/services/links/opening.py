@@ -49,7 +49,7 @@ class Guest:
 
 
 def admit(*, link_id: uuid.UUID, project: Project, at: datetime) -> Guest:
-    """The person whom a link admits to this project. Raises LinkRefused.
+    """Return the person whom a link admits to this project. Raises LinkRefused.
 
     The member passes `private`, because staff vouch for the people to whom they give a link. The project's
     other conditions for respondents apply too (`admission.check`).

@@ -41,8 +41,8 @@ _ERASE = """
 
 
 def require_editor(*, actor: Actor, project_id: int) -> Project:
-    """The project, for actors who may make and see its links: creators of their own projects, admins of
-    any.
+    """Return the project. Refuses actors who may not make links: only creators of the project and
+    admins may.
     """
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
     access.require_editor(actor=actor, project=project)

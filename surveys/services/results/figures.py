@@ -270,7 +270,9 @@ def right_sets(*, project: Project, script: Script, selection: Selection) -> Map
 
 
 def _reported_blocks(stored: StoredScript) -> list[ReportedBlock]:
-    """Every block that may have figures, in script order, then the removed ones."""
+    """Return every block that may have figures: first the blocks of the script in order, then the removed
+    blocks.
+    """
     removed = stored.archived_options or {}
     length = len(stored.script.blocks)
     placed = [(block, n, False) for n, block in enumerate(stored.script.blocks)]
@@ -343,7 +345,7 @@ def _refuse_too_many(dividing: ReportedBlock, entries: int) -> None:
 
 
 def _segments(dividing: ReportedBlock, counts: AnswerCounts) -> dict[statistics.DistributionEntry, int]:
-    """The segments and how many conversations are in each, empty ones included."""
+    """Return the segments with the number of conversations in each. Empty segments are included."""
     groups = counts.groups.get(dividing.id, [])
     rows: dict[EntryKey, int] = {}
     for group in groups:

@@ -68,7 +68,7 @@ class _Shown:
 def counts(
     *, project: Project, now: AnswerCounts, types: Mapping[int, str], at: datetime
 ) -> tuple[AnswerCounts, datetime]:
-    """The counts to show instead of the current ones, and when they were counted.
+    """Return the counts to show instead of the current counts, and when they were counted.
 
     `types` are the types of the blocks in the current counts.
     """
@@ -213,8 +213,8 @@ def _texts_differ(earlier: BlockJson | None, now: BlockJson) -> bool:
 
 
 def _rows(groups: Iterable[GroupJson], *, by_point: bool) -> dict[object, int]:
-    """Counts to which one response adds at most one: rows with the same option and point, and the responses
-    themselves.
+    """Return counts to which one response adds at most one: rows with the same option and point, and the
+    responses themselves.
 
     Points are compared only within one type: other types count the same answers without points.
     """

@@ -126,7 +126,7 @@ def take_up(*, at: datetime) -> None:
 
 @in_transaction
 def _job(project: Project, part: str, at: datetime) -> ResultsCount:
-    """The running count, a finished count that is current, or a new one.
+    """Return the running count, else a finished count that is current, else a new count.
 
     Repeats a refusal of the worker as long as no answer changes, and at least for FAILED_FOR.
     """

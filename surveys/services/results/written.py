@@ -39,8 +39,8 @@ _COVERS = {"completed": {"completed_at__isnull": False}, "partial": {"completed_
 
 @dataclass(frozen=True, slots=True)
 class WrittenAnswers:
-    """The responses that answer a question, each with its `text` and the further questions about it
-    (`asked`, None without any), and the fields to order them by.
+    """The responses that answer a question, with the fields to order them by. Each has its `text` and the
+    further questions about it (`asked`, None without any).
 
     `walked` are the responses to search, in the same order; None if no search is needed.
     """
@@ -105,12 +105,16 @@ def with_sentiment(rows: QuerySet[Conversation], *, block_id: int, sentiment: st
 
 
 def answer(*, project: Project, block_id: int, response_id: uuid.UUID) -> Any:
-    """A response with its answer to an open question as `text`, and what was `asked`; None if it has none."""
+    """Return a response with its answer to an open question as `text`, and the further questions as `asked`;
+    None without an answer.
+    """
     return _answering(project, block_id, ALL).filter(pk=response_id).first()
 
 
 def asked_of(row: Any, *, longest: int) -> Sequence[Mapping[str, str | None]]:
-    """The further questions about an answer, each with the beginning of its answer; None for a skip."""
+    """Yield the further questions about an answer, each with the beginning of its answer; None for a skipped
+    question.
+    """
     return [
         {**each, "answer": each["answer"] and Truncator(each["answer"]).chars(longest)}
         for each in row.asked or ()

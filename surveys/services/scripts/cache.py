@@ -42,12 +42,12 @@ class Catalogue:
 
     @cached_property
     def names(self) -> Mapping[int, str]:
-        """Block id → its name."""
+        """The names of blocks by id."""
         return {block_id: block.name or "" for block_id, block in self.blocks.items()}
 
     @cached_property
     def labels(self) -> Mapping[int, str]:
-        """Option id → its displayed text."""
+        """The displayed texts of options by id."""
         return {option_id: option.display_text for option_id, option in self.options.items()}
 
     @cached_property
@@ -63,7 +63,7 @@ class Catalogue:
 
     @cached_property
     def rank(self) -> Mapping[int, int]:
-        """Block id → its position in the order of a response's answers."""
+        """The positions of blocks in the order of a response's answers, by block id."""
         return {block_id: n for n, block_id in enumerate(self.blocks)}
 
     @cached_property

@@ -70,7 +70,7 @@ def load(*, project_id: int, revision: int) -> Script:
 
 
 def catalogue(*, project_id: int, revision: int) -> Catalogue:
-    """Names and labels of all blocks and options that answers may refer to, removed ones too."""
+    """Return the names and labels of all blocks and options that answers may refer to, with removed ones."""
     return script_cache.get(project_id, revision).catalogue
 
 

@@ -55,7 +55,7 @@ def initial(project: Project, settings: CommunitySettings) -> tuple[Block, ...]:
 def updated(outro: Sequence[Block], project: Project, *, was: Project | None = None) -> tuple[Block, ...]:
     """The outro that fits the project's rewards, based on the current one.
 
-    Remaining blocks keep their ids and their edits. `was` is the project before the change: texts and
+    Blocks that remain keep their ids and their edits. `was` is the project before the change: texts and
     pictures that nobody has edited change with the project.
     """
     described = _described(project, was)

@@ -108,7 +108,7 @@ def _unreadable(field: str, code: str, message: str) -> tuple[NewScript, list[Vi
 
 @dataclass(frozen=True)
 class Plan:
-    """A script as a write would save it.
+    """A script in the form that a write would save.
 
     `ordered` are the blocks with their paths in the request. `new_buckets` are created with the script.
     `ignored` are paths of unknown fields. `refusals` are empty if the script may be saved; a write raises the

@@ -111,7 +111,9 @@ class StoredScript:
 
     @property
     def complete_blocks(self) -> dict[int, Block]:
-        """All blocks that may have answers, by id: removed blocks too, each with its removed options."""
+        """Return all blocks that may have answers, by id. They include removed blocks, and each block has its
+        removed options.
+        """
         return {
             block.id: self.with_removed_options(block)
             for block in (*self.script.blocks, *self.archived)

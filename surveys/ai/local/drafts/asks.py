@@ -219,7 +219,7 @@ _YES_NO_LEAD = re.compile(
 
 
 def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
-    """The asks of an intent in the order in which it names them."""
+    """Return the asks of an intent, in the order in which the intent names them."""
     scale = None
     if (match := _GLOBAL_SCALE.search(text)) and (found := read_scale(text[match.start() :])):
         scale = found[1]
@@ -264,7 +264,9 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
 
 
 def _aspects(sentence: str, language: str) -> list[Ask]:
-    """Well-known asks that a sentence without a list names as its subject: `about stress and workload`."""
+    """Return well-known asks that a sentence names as its subject, without a list: `about stress and
+    workload`.
+    """
     match = re.search(r"\b(?:about|on|zu|über|sur|sobre)\s{1,3}(?P<list>[^.?!:]+)$", sentence, re.IGNORECASE)
     items = _items(match["list"], language) if match else []
     is_known = len(items) > 1 and all(find(item, language) for item in items)
@@ -428,7 +430,9 @@ def _with_common_scale(asks: list[Ask]) -> list[Ask]:
 
 
 def _parted(sentence: str, language: str) -> tuple[str, str | None, str]:
-    """What leads to a list, the list, and the word that introduces it; None where there is no list."""
+    """Return the text before a list, the list, and the word that introduces the list; None if there is no
+    list.
+    """
     depth_free = BRACKETS.sub(lambda match: " " * len(match[0]), sentence)
     colon = re.search(r"\s?:(?=\s)", depth_free)
     if colon and colon.start() <= _MAX_LEAD:
@@ -502,7 +506,9 @@ def _after_verb(text: str, language: str) -> tuple[str, str]:
 
 
 def _items(text: str, language: str) -> list[str]:
-    """The items of a list. Commas inside brackets do not divide it; after a colon, options follow."""
+    """Return the items of a list. Commas inside brackets do not divide the list. After a colon, options
+    follow.
+    """
     parts: list[str] = []
     depth, current = 0, ""
     for char in text:
@@ -532,7 +538,7 @@ def _items(text: str, language: str) -> list[str]:
 
 
 def _halves(part: str, language: str) -> list[str]:
-    """The parts of an item that `and` joins, where both can be asked alone."""
+    """Return the parts of an item that `and` joins, if both parts can be asked alone."""
     if re.search(r":\s", part):
         return [part]
     conjunction = (
@@ -584,7 +590,7 @@ _ORDER = re.compile(
 
 
 def is_order(text: str) -> bool:
-    """Whether a clause requests another thing than a survey: `email me the results`."""
+    """Return whether a clause requests something other than a survey: `email me the results`."""
     return bool(_ORDER.match(text.strip())) and not _KIND.search(text)
 
 
@@ -599,12 +605,16 @@ def _is_asking_verb(text: str, language: str) -> bool:
 
 
 def _is_asked(sentence: str, language: str) -> bool:
-    """Whether a question is one to the respondents, and not to us or about them."""
+    """Return whether a question addresses the respondents. Other questions address us, or are about the
+    respondents.
+    """
     return not _TO_US.search(sentence) and not re.search(_ABOUT_OTHERS[language], sentence, re.IGNORECASE)
 
 
 def _questions(sentence: str, language: str) -> list[str]:
-    """A sentence that asks, or its parts if each of them asks: `How was the food, how was the music?`."""
+    """Return a question as one text, or its parts if each part is a question: `How was the food, how was the
+    music?`.
+    """
     parts = [part.strip(TRAILING) for part in re.split(r",\s{1,3}", sentence.rstrip("?"))]
     clean = [_LEADING.sub("", part) for part in parts]
     if len(parts) > 1 and all(

@@ -57,7 +57,7 @@ def foreign_blocks(
 ) -> list[MutableBlock]:
     """The blocks in another language: the template is adapted in English, and then translated.
 
-    The options and the question of the intent are in its language already and stay as they are.
+    The options and the question of the intent are already in its language, and remain unchanged.
     """
     words = languages.catalog(language)
     if not is_scored:
@@ -88,7 +88,7 @@ def written_language(intent: Intent, wishes: Wishes) -> str:
 
 
 def neutral_draft(template: Template, *, language: str = languages.ENGLISH) -> ProposedScript:
-    """Build the script of a template as it is, without a topic, in one of the languages of the library."""
+    """Build the script of an unchanged template, without a topic, in one of the languages of the library."""
     if language == languages.ENGLISH:
         blocks = [with_topic(dict(block), None, template) for block in template.blocks]
     else:
@@ -148,7 +148,8 @@ def _with_outcomes(
 ) -> tuple[tuple[str, ...], list[MutableBlock]]:
     """Return the outcomes of a personality quiz, and its blocks adapted to them.
 
-    The outcomes are the project's buckets, or those that the intent lists, or those of the template.
+    The outcomes are the project's buckets, or else those that the intent lists, or else those of the
+    template.
     """
     declared = request.bucket_names[:CHAT_OPTIONS]
     if declared and set(template.buckets) <= set(declared):
@@ -160,7 +161,9 @@ def _with_outcomes(
 
 
 def _with_options(block: MutableBlock, intent: Intent, request: ScriptRequest) -> MutableBlock:
-    """The block with the options that the intent lists, or with as many options as it asks for."""
+    """Return the block with the options that the intent lists, or with the number of options that the intent
+    wants.
+    """
     limit = _MAX_RANKED if block["type"] == "ranking" else CHAT_OPTIONS
     listed = presentable(intent.listed_options, for_chat=request.for_chat)[:limit]
     options = block["options"]
@@ -192,7 +195,9 @@ def presentable(options: Iterable[str], *, for_chat: bool) -> list[str]:
 
 
 def with_topic(block: MutableBlock, topic: str | None, template: Template) -> MutableBlock:
-    """The block with the topic in its texts, or the subject of the template."""
+    """Return the block with the topic in its texts, or with the subject of the template if there is
+    no topic.
+    """
     texts = {key: _fill_in(block[key], topic, template.subject) for key in _TEXT_FIELDS if key in block}
     return block | texts
 

@@ -1,4 +1,4 @@
-"""Questions made from what an intent asks for: each with a prompt, a type and options in its language.
+"""Questions made from the asks of an intent. Each has a prompt, a type and options in its language.
 
     compose(asks, language, …)   → blocks in the order of the asks, with what could not be made of them
 
@@ -290,7 +290,9 @@ def _in_their_words(text: str, block: MutableBlock, language: str) -> str | None
 
 
 def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) -> MutableBlock | None:
-    """The question for a noun phrase: rated, chosen from its options, or filled in."""
+    """Return the question for a noun phrase. People rate the phrase, choose one of its options, or fill it
+    in.
+    """
     phrase = ask.text.strip()
     if len(phrase) > _MAX_ASPECT or not re.search(r"[^\W\d_]{2}", phrase):
         return None
@@ -342,7 +344,7 @@ def is_fact(phrase: str, language: str) -> bool:
 
 
 def _owned(phrase: str, language: str) -> RawBlock | None:
-    """The question that the first part of `age of the dog` names."""
+    """Return the question for the first part of a phrase such as `age of the dog`."""
     match = _POSSESSED.fullmatch(phrase.strip())
     owned = next((value for value in match.groupdict().values() if value), None) if match else None
     return bank.find(owned, language) if owned else None
@@ -368,7 +370,7 @@ def _filled(english: str, phrase: str, language: str) -> str:
 def _answered(
     prompt: str, format: Format, language: str, scale: Format | None, known: Mapping[str, Any] | None
 ) -> MutableBlock:
-    """A question with the type and the options that its words ask for."""
+    """Return a question with the type and the options that match the words of its prompt."""
     plain = bank.folded(prompt)
     block: MutableBlock = {"prompt": prompt}
     levels = next((labels for pattern, labels in _LEVELS if re.match(pattern, plain)), None)

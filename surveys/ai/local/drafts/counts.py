@@ -74,13 +74,13 @@ class CountRange:
 
 
 def question_count(intent: str) -> CountRange | None:
-    """How many questions an intent asks for; None if it does not say."""
+    """Return the number of questions that an intent wants; None if the intent does not say."""
     match = _QUESTIONS.search(intent) or _QUESTIONS_AFTER.search(intent)
     return None if match is None else _range_of(match, most=MAX_QUESTIONS)
 
 
 def option_count(intent: str) -> CountRange | None:
-    """How many options an intent asks for, at least two; None if it does not say."""
+    """Return the number of options that an intent wants, at least two; None if the intent does not say."""
     match = _OPTIONS.search(intent)
     count = None if match is None else _range_of(match, most=CHAT_OPTIONS)
     return count and CountRange(max(count.low, 2), max(count.high, 2))

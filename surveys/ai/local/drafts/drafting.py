@@ -192,7 +192,9 @@ class _Draft:
         is_form: bool,
         is_scored: bool,
     ) -> list[MutableBlock]:
-        """The asks with a greeting, and with questions of the template if more are wanted."""
+        """Return the asks with a greeting. Questions of the template are added if the intent wants more
+        questions.
+        """
         own = self._written([dict(block) for block in template.blocks], template, rest, is_scored=is_scored)
         if is_quiz:
             place = next((n for n, block in enumerate(own) if block["name"].startswith("question_")), 1)
@@ -228,7 +230,7 @@ class _Draft:
         return [greeting, *blocks]
 
     def _is_wanted(self, block: RawBlock) -> bool:
-        """Whether a question of the library may be in the script, by the prohibitions of the intent."""
+        """Return whether the prohibitions of the intent allow a question of the library."""
         if block["type"] == "open_text" and (
             self.wishes.no_open_text or wants_one_open_question(self.request.intent)
         ):
@@ -236,7 +238,7 @@ class _Draft:
         return not asks_unwanted(block, self.wishes)
 
     def _with_open_end(self, blocks: list[MutableBlock]) -> list[MutableBlock]:
-        """The blocks with one open question at the end, where the intent wants that and nothing else."""
+        """Return the blocks. If the intent wants one open question at the end, add that question."""
         if not wants_one_open_question(self.request.intent) or self.wishes.no_open_text:
             return blocks
         last = in_language(bank.blocks()["anything_else"], self.language)
@@ -266,7 +268,9 @@ class _Draft:
     # --- Polls ---
 
     def poll(self) -> ProposedScript:
-        """A poll: the question of the intent with its options or scale, else a template's."""
+        """Return a poll: the question of the intent with its options or scale, else the question of a
+        template.
+        """
         question, options, composed = self._question()
         intent = replace(self.intent, listed_options=options or self.intent.listed_options)
         if question is not None:

@@ -1,4 +1,4 @@
-"""What a request asks for, as far as plain rules can read it: the topic, the length, the options."""
+"""The facts that plain rules can read in a request: the topic, the length, the options."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _YES_AND_NO = frozenset({"Yes", "No"})
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a request asks for.
+    """The facts that were read in a request.
 
     `stemmed_line` is the whole intent in stems; `stems` are those that carry meaning. `topics` are noun
     phrases, the likeliest first. `question` is a question of the intent to the respondents, word for word.
@@ -65,7 +65,7 @@ class Intent:
 
 
 def read_intent(request: ScriptRequest) -> Intent:
-    """Read what a request asks for. Any text gives a result."""
+    """Read the facts in a request. Any text gives a result."""
     text = clean(request.intent)
     language = languages.language_of(text, locale=request.locale)
     if language in languages.written_languages()[1:]:
@@ -91,7 +91,7 @@ def read_intent(request: ScriptRequest) -> Intent:
 
 
 def _read_foreign(text: str, request: ScriptRequest, language: str) -> Intent:
-    """Read an intent in a language that we write, other than English: its lists, numbers and questions."""
+    """Read an intent in one of our languages other than English: its lists, numbers and questions."""
     is_poll = request.type == "poll"
     in_english = languages.with_english_count(text, language)
     listed = languages.with_english_conjunctions(counts.without_question_count(in_english), language)

@@ -97,7 +97,7 @@ _SURVEY_WORDS = {
 
 @dataclass(frozen=True, slots=True, eq=False)  # Catalogs are compared by identity, as templates are.
 class Catalog:
-    """What the library says in one language other than English."""
+    """The texts and cues of the library in one language other than English."""
 
     language: str
     cues: Mapping[str, tuple[str, ...]]
@@ -175,7 +175,9 @@ def _english_keywords() -> frozenset[str]:
 
 
 def in_language(block: RawBlock, words: Catalog) -> MutableBlock:
-    """A block of the library in another language, with the values in its conditions and its buckets."""
+    """Return a block of the library in another language, with the values in its conditions and with its
+    buckets.
+    """
     translated: MutableBlock = {
         **block,
         **{key: words.text(block[key]) for key in _TEXTS if block.get(key)},
@@ -275,7 +277,7 @@ _MAX_WORDS_OF_TOPIC = 5
 
 
 def topics_in(text: str, language: str) -> tuple[str, ...]:
-    """What an intent in a language other than English is about: noun phrases with their articles.
+    """Return the topics of an intent in a language other than English: noun phrases with their articles.
 
     German noun phrases are in the nominative case; a phrase whose case is unclear is left out.
     """
@@ -348,14 +350,16 @@ _QUESTIONS = {"de": "Fragen?", "fr": "questions?", "es": "preguntas?", "pt": "pe
 
 
 def with_english_conjunctions(text: str, language: str) -> str:
-    """The text with `or` and `and`, so that the rules for lists find its parts."""
+    """Return the text with the English words `or` and `and`, so that the rules for lists find its parts."""
     words = _CONJUNCTIONS[language]
     pattern = rf"(?<=[\s,])({'|'.join(words)})(?=\s)"
     return re.sub(pattern, lambda match: words[match[1].lower()], text, flags=re.IGNORECASE)
 
 
 def with_english_count(text: str, language: str) -> str:
-    """The text with `5 questions` in place of `fünf kurze Fragen`, so that the rules for numbers find it."""
+    """Return the text with `5 questions` instead of `fünf kurze Fragen`, so that the rules for numbers find
+    the count.
+    """
     numbers = {word: n for n, word in enumerate(_NUMBERS[language].split(), 1)}
     pattern = (
         rf"\b(\d{{1,3}}|{'|'.join(numbers)})\s{{1,3}}(?:[^\W\d]+\s{{1,3}}){{0,2}}?{_QUESTIONS[language]}\b"

@@ -71,12 +71,12 @@ class Template:
 
     @property
     def question_count(self) -> int:
-        """How many of its blocks are questions."""
+        """The number of questions among the template's blocks."""
         return sum(block["type"] in QUESTIONS for block in self.blocks)
 
     @property
     def has_topic(self) -> bool:
-        """Whether any of its prompts has a place for a topic."""
+        """Whether any prompt of the template has a place for a topic."""
         return any("{topic}" in block["prompt"].lower() for block in self.blocks)
 
 

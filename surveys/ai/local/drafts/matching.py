@@ -79,7 +79,9 @@ def _is_by_chance(intent: Intent, match: TemplateMatch) -> bool:
 
 
 def _match_by_cues(intent: Intent, templates: Sequence[Template]) -> TemplateMatch:
-    """Return the template with most cues in an intent that is not in English; the general one on a tie."""
+    """Return the template with most cues in an intent that is not in English; the general template
+    on a tie.
+    """
     cues = languages.catalog(intent.language).cues
     matches = []
     for template in templates:
@@ -110,7 +112,9 @@ def _match_by_cues(intent: Intent, templates: Sequence[Template]) -> TemplateMat
 
 
 def general_template(intent: Intent) -> Template:
-    """Return a template that suits any topic; for a poll without options, one whose options suit anything."""
+    """Return a template that suits any topic. For a poll without options, the template's options suit any
+    question.
+    """
     if intent.type == "poll":
         needs_own_options = intent.question is not None and not asks_for_opinion(intent.question)
         if intent.listed_options or intent.option_count or needs_own_options:
@@ -122,7 +126,7 @@ def general_template(intent: Intent) -> Template:
 
 
 def topic_for(intent: Intent, template: Template) -> str | None:
-    """Return the first topic that says more than the template's own subject; None if there is none."""
+    """Return the first topic that says more than the template's own subject; None if no topic does."""
     named = _subject_stems(template) | _GENERIC_STEMS
     known = named | _keyword_stems(
         template
@@ -199,7 +203,9 @@ _CLEARLY = 1.2
 
 
 def likeness(intent: Intent, template: Template) -> float:
-    """How like the texts of a template the intent is, from 0 to 1: the cosine of weighted pieces of words."""
+    """Return how similar the intent and the texts of a template are, from 0 to 1: the cosine of weighted
+    pieces of words.
+    """
     weights, vectors = _vectors(intent.language)
     wanted = Counter(_pieces(intent.text))
     vector = {piece: count * weights[piece] for piece, count in wanted.items() if piece in weights}

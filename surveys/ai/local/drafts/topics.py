@@ -132,7 +132,9 @@ def find_topics(intent: str) -> Iterator[str]:
 
 
 def _candidates(intent: str) -> Iterator[tuple[str, bool]]:
-    """Yield parts of the intent, each with whether it is a name, to be used as it is."""
+    """Yield parts of the intent. Each has a flag that says whether the part is a name, which remains
+    unchanged.
+    """
     for match in _QUOTED.finditer(intent):
         yield _cut(match[1].strip()), True
     for pattern in (_AFTER_ABOUT, _AFTER_COLON, _AFTER_ON, _AFTER_WITH, _AFTER_OF):
@@ -189,7 +191,7 @@ def _names(intent: str) -> Iterator[str]:
 
 
 def _content(phrase: str) -> list[str]:
-    """The words of a phrase that say what it is about."""
+    """Return the words of a phrase that name its subject."""
     return [word for word in words(phrase) if word not in EMPTY]
 
 
@@ -211,7 +213,7 @@ def _head(phrase: str) -> str:
 
 
 def _noun_phrase(candidate: str) -> str:
-    """The candidate with the determiner that it needs, cut at a word to `MAX_LENGTH` characters."""
+    """Return the candidate with a determiner if it needs one, cut at a word to `MAX_LENGTH` characters."""
     phrase_words = candidate.split()[:_MAX_WORDS]
     had_article = bool(phrase_words) and phrase_words[0].lower() in _ARTICLES
     if had_article:

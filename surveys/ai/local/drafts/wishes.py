@@ -147,7 +147,7 @@ class Wishes:
 
 
 def read_wishes(text: str) -> Wishes:
-    """Read what an intent wishes besides its subject. Any text gives a result."""
+    """Read the wishes of an intent. Any text gives a result."""
     is_anonymous = privacy.wished(text) == privacy.ANONYMOUS
     closing, limit = _CLOSING.search(text), _AT_MOST.search(text)
     not_asked = tuple(match["what"].strip() for match in _NO_ASKING.finditer(text))

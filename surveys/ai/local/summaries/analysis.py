@@ -1,4 +1,4 @@
-"""A summary of a whole analysis: participation, what stands out, and where most people stopped."""
+"""A summary of a whole analysis: participation, the most notable facts, and where most people stopped."""
 
 from __future__ import annotations
 

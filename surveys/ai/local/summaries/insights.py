@@ -41,7 +41,7 @@ class Observation(NamedTuple):
 
 
 def insight_of(block: AnalysisBlock, *, conversation_count: int) -> Insight | None:
-    """Return what stands out in a block; None if it has no answers or shows nothing."""
+    """Return the most notable fact about a block; None if the block has no answers or shows nothing."""
     observe = OBSERVERS.get(block["block_type"])
     answer_count = block["response_count"]
     if observe is None or not answer_count:

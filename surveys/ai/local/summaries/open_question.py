@@ -99,7 +99,9 @@ def _sentiment_counts(figures: TextFigures) -> str:
 
 
 def _theme_against_the_tone(figures: TextFigures) -> str:
-    """The largest negative theme if most answers are positive, or the largest positive one if not."""
+    """Return the largest negative theme if most answers are positive; otherwise the largest
+    positive theme.
+    """
     positive, negative = figures.sentiment.get("positive", 0), figures.sentiment.get("negative", 0)
     if positive == negative:
         return ""

@@ -66,7 +66,7 @@ _EMPTY = frozenset(
 
 
 def answer_question(question: ResultsQuestion) -> list[Claim]:
-    """At most three claims, or none if no figure has the words of the question."""
+    """Return at most three claims; no claims if no figure contains the words of the question."""
     words = {word.casefold() for word in _WORD.findall(question.question)}
     wanted = [kind for kind, (asked, _) in _KINDS.items() if words & asked]
     is_most, is_least = bool(words & _MOST), bool(words & _LEAST)

@@ -1,4 +1,4 @@
-"""Answers, prepared for matching: their clauses, and the languages that they are probably in."""
+"""Answers, prepared for matching: their clauses, and their probable languages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ class Answer:
         return most_probable(self.languages)
 
     def clause_texts(self) -> Iterator[str]:
-        """The clauses as they are compared with cues; German compounds are followed by their parts."""
+        """Yield the clauses in the form that is compared with cues. After a German compound, its parts
+        follow.
+        """
         is_german = self.language == "de"
         for start, end in self.clauses:
             clause = self.text[start:end]
@@ -65,13 +67,15 @@ def prepare(texts: Sequence[str], *, prompt: str, locale: str | None) -> list[An
 
 
 def clauses_of(text: str) -> list[Span]:
-    """Where the clauses of a text are: what stands between punctuation, links, mentions and mark-up."""
+    """Return where the clauses of a text are. Punctuation, links, mentions and mark-up separate clauses."""
     masked = mask_noise(text[:MAX_READ_LENGTH])
     return [match.span() for match in _CLAUSE.finditer(masked) if match[0].strip()][:_MAX_CLAUSES]
 
 
 def _parts_of_compounds(clause: str) -> Iterator[str]:
-    """Words of the seed codebook with which German compounds end or begin: `Beitrag` of `Monatsbeitrag`."""
+    """Yield words of the seed codebook with which German compounds end or begin: `Beitrag` of
+    `Monatsbeitrag`.
+    """
     known = _german_words()
     for match in _WORD.finditer(clause):
         word = plain(match[0])

@@ -71,7 +71,8 @@ class CueIndex:
     def matches(
         self, clauses: Sequence[str], is_allowed: Callable[[int, Cue], bool]
     ) -> Iterator[tuple[int, list[Match]]]:
-        """For each clause with matches: its number and its matches, one for each theme, the heaviest first.
+        """Yield, for each clause with matches, its number and its matches: one match for each theme, the
+        heaviest first.
 
         `is_allowed` decides for the number of a clause and a cue whether the cue may match. A cue is left out
         if a heavier match has most of its n-grams, such as `fast` beside `too fast`.
