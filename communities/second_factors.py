@@ -130,8 +130,8 @@ def is_last(user: User) -> bool:
 def remember_wanted(request: HttpRequest) -> None:
     """Store the address of the page, to which the person returns once they have a second factor.
 
-    The address is that of the page itself if it was opened, else of the page that sent the form or the
-    script's request.
+    The address is the page's own address if the page was opened, else the address of the page that sent the
+    form or the script's request.
     """
     is_page = request.method == "GET" and "text/html" in request.headers.get("Accept", "text/html")
     if is_page and "HX-Request" not in request.headers:

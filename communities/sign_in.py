@@ -123,8 +123,8 @@ def forget_attempts(request: HttpRequest, account: str) -> None:
 def hashing_slot(request: HttpRequest | None = None) -> Iterator[None]:
     """Limit how many passwords are hashed at the same time.
 
-    Raises TooBusy, so that not too many threads wait. Browsers that have signed in before have a slot
-    separate from that of others.
+    Raises TooBusy, so that not too many threads wait. Browsers that have signed in before have a separate
+    slot.
     """
     is_known = request is not None and bool(_known_browsers(request))
     hashing, waiting = (_hashing_of_known, _waiting_of_known) if is_known else (_hashing, _waiting)

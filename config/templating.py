@@ -41,8 +41,9 @@ class CompactMarkup(Extension):
     A partial included by a literal name becomes part of the template that includes it. A partial that is
     rendered alone takes 14 µs each time, and a page has about ten.
 
-    The rule is that of JSX: a line break next to a tag (HTML or Jinja) disappears, any other becomes one
-    space. Write a space that matters next to a tag within the line, `{{ name }} <b>`, or as `{{ " " }}`.
+    The rule is the same as in JSX: a line break next to a tag (HTML or Jinja) disappears, and any other line
+    break becomes one space. Write a space that matters next to a tag within the line, `{{ name }} <b>`, or as
+    `{{ " " }}`.
     """
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:

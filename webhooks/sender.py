@@ -266,7 +266,9 @@ def _connected_socket(target: Endpoint, deadline: _Deadline, *, allow_private: b
 
 @functools.cache
 def tls() -> ssl.SSLContext:
-    """The TLS context: trusts the system's certificates, or those of SSL_CERT_FILE. Read once."""
+    """Return the TLS context, read once. It trusts the system's certificates, or the certificates in
+    SSL_CERT_FILE.
+    """
     context = httpcore2.default_ssl_context()
     context.set_alpn_protocols(["http/1.1"])
     return context

@@ -2,7 +2,7 @@
 
 Signing in has separate limits. The middleware calls `count` for each request that the table names. A refused
 form is drawn nevertheless: it shows the refusal and keeps the typed values, with the status 429. Pages
-without a form of ours are replaced.
+without one of our forms are replaced by a page with the refusal.
 """
 
 from __future__ import annotations

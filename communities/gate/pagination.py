@@ -20,7 +20,7 @@ Rows = QuerySet[Any, Any] | Sequence[Any] | Callable[[int, int], Sequence[Any]]
 
 
 class PerPageIn(serializers.Serializer[Any]):
-    """The length of a page. A list that continues after an object adds that parameter in a subclass."""
+    """The length of a page. A list whose pages start after an object adds the parameter `after`."""
 
     per_page = serializers.IntegerField(
         min_value=1, max_value=MAX_PER_PAGE, default=DEFAULT_PER_PAGE, help_text="1 to 100."

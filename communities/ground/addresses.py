@@ -1,7 +1,7 @@
 """Which IP addresses outgoing connections may reach, and a socket to a host at such an address.
 
-Every connection to a host that others name begins with `connect`, and so does a connection to a host that may
-be at any address (rule 9.14).
+Two kinds of connections begin with `connect`: those to hosts that others name, and those to hosts that may be
+at any address (rule 9.14).
 """
 
 from __future__ import annotations

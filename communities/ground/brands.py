@@ -1,8 +1,8 @@
 """The brand of a page: colours with enough contrast, a font, corners and a picture, as a style sheet.
 
-A style sheet depends on its address alone, which contains the whole `Look`. Colours that people could not
-read or see are made darker or lighter, in small steps and with their hue; `corrections` says so. Contrast is
-that of WCAG 2.2 AA.
+A style sheet depends only on its address, which contains the whole `Look`. Colours that people could not read
+or see are made darker or lighter, in small steps and with their hue; `corrections` describes the changes. The
+contrast follows WCAG 2.2 AA.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """HTTP sessions with the platforms, and with hosts of pictures.
 
-The rules are those of webhooks (rule 9.14): only https and only public addresses, which `addresses.connect`
+Webhooks have the same rules (rule 9.14): only https and only public addresses, which `addresses.connect`
 checks. Redirects are not followed, and proxies of the environment are not used. The host of a BASE_URL may
 have any address.
 """
@@ -33,7 +33,7 @@ TIMEOUT = 5.0  # In seconds: for connecting, for each wait for bytes, and for th
 BOT_TIMEOUT = (3.0, 10.0)  # The bot's limits in seconds: for connecting, and for each wait for bytes.
 BOT_CONNECTIONS = 8  # A process keeps at most this many connections open.
 MAX_BODY_BYTES = 1024 * 1024
-# In seconds: the limit of each wait and of the whole body. `time_limit` limits the sum.
+# In seconds: the limit of each wait and of the whole body. `time_limit` limits all waits together.
 _SECONDS_FOR_PICTURES = 15.0
 _CHAT = "https://discord.com"
 
@@ -261,7 +261,9 @@ def _seconds_to_connect(connection: Any) -> float:
 
 @functools.cache
 def _tls() -> ssl.SSLContext:
-    """Return the TLS context, read once. It trusts the system's certificates, or those of SSL_CERT_FILE."""
+    """Return the TLS context, read once. It trusts the system's certificates, or the certificates in
+    SSL_CERT_FILE.
+    """
     return ssl.create_default_context()
 
 

@@ -39,8 +39,8 @@ _IS_PLAIN = regex.compile(r"[!-~]++(?: [!-~]++)*+").fullmatch
 def sent_text(text: str) -> str:
     """Return the text in NFC without white space at its ends; empty if no character is visible.
 
-    White space is what `str.strip` removes. White space and line breaks inside stay, and so do the joiners of
-    emoji and of words.
+    White space means the characters that `str.strip` removes. White space and line breaks inside the text
+    remain, and so do the joiners of emoji and of words.
     """
     text = composed(text.strip())
     return "" if _INVISIBLE.fullmatch(text) else text

@@ -219,7 +219,7 @@ def _read(
 
 
 def narrowed(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> QuerySet[M]:
-    """The rows that match the search and the filters of the address: those of the list, on all its pages."""
+    """Return the rows that match the search and the filters of the address, for all pages of the list."""
     term, chosen = _asked(request.GET, listing)
     if term and listing.search:
         rows = listing.search(rows, term)

@@ -303,7 +303,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         return True
 
     def _refuse_largest(self) -> None:
-        """Give up the largest request that is arriving, because most requests are small."""
+        """Refuse the largest request that is arriving. Most requests are small, so they can continue."""
         arriving = [each for each in self.connections if each.state == State.READING]
         if arriving:
             self._refuse(max(arriving, key=lambda each: len(each.received)), 503)

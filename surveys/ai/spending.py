@@ -47,7 +47,7 @@ class Spending:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def add(self, other: Spending) -> None:
-        """Add another spending, such as that of one call or of another thread."""
+        """Add another spending, such as the spending of one call or of another thread."""
         with self._lock:
             self.calls += other.calls
             self.input_tokens += other.input_tokens

@@ -19,8 +19,8 @@ SLOW_SECONDS = 1.0  # A longer attempt marks its endpoint as slow.
 MAX_REMEMBERED = 10_000
 THREADS = settings.WEBHOOKS_THREADS
 
-# A community has a quarter of the threads of this process: nobody knows yet how slow a new endpoint is.
-# Failing and slow endpoints share half of all threads, and half of those of their community.
+# A community gets a quarter of the threads of this process, because nobody knows yet how slow a new endpoint
+# is. Failing and slow endpoints share half of all threads, and half of the threads of their community.
 _threads = Slots(THREADS, most_of_one=max(1, THREADS // 4))
 _slow_threads = Slots(max(1, THREADS // 2), most_of_one=max(1, THREADS // 8))
 _slow_webhooks: LRUCache[int, None] = LRUCache(MAX_REMEMBERED)

@@ -246,7 +246,9 @@ def searched(*, community_id: int, all_accounts: bool) -> Sequence[str]:
 
 
 def asked_about(*, community_id: int) -> Collection[str]:
-    """The platforms that a community asks about: the chat platform, and those of its verified sources."""
+    """Return the platforms that a community asks about: the chat platform, and the platforms of its verified
+    sources.
+    """
     rows = fetch_rows(
         "SELECT DISTINCT provider FROM communities_verifiedsource"
         " WHERE community_id = %s AND removed_at IS NULL",

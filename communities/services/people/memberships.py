@@ -103,7 +103,9 @@ def _users_of(platform_ids: set[str], *, community_id: int) -> Mapping[str, int]
 
 
 def _accounts(community_id: int) -> QuerySet[Identity]:
-    """The accounts on the chat platform that this community knows: its own, and those of its members."""
+    """Return the accounts on the chat platform that this community knows: its own entries, and the accounts
+    of its members.
+    """
     is_member = Exists(Member.objects.filter(community_id=community_id, user=OuterRef("user")))
     return Identity.objects.filter(
         Q(community_id=community_id) | Q(is_member, community__isnull=True),
@@ -149,7 +151,7 @@ def add_founder(*, actor: Actor, at: datetime) -> Member:
 @again_after_deadlock
 @in_transaction
 def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], at: datetime) -> None:
-    """Change those of `access`, `nick` and `platform_id` of a member that are given.
+    """Change the given values of a member: any of `access`, `nick` and `platform_id`.
 
     Raises NoSuchMember. Refuses (Conflict) as `change_access` does. Refuses a name or an account of a member
     who has left, and a `platform_id` that another member has or that the community may not change. The audit

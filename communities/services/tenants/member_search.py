@@ -52,7 +52,8 @@ _BY_ID = """
 
 
 def find_members(*, community_id: int, term: str, by_all_accounts: bool = True) -> list[int]:
-    """The ids of members whose nick or name has words that begin like those of `term`; at most MAX_FOUND.
+    """Return the ids of members whose nick or name contains words with the beginnings in `term`; at most
+    MAX_FOUND.
 
     If enough of the NEWEST members match, only these are returned. Also finds a member by their complete id,
     and by the id of an account on the chat platform. With `by_all_accounts` it also finds them by an external
@@ -75,7 +76,7 @@ def find_members(*, community_id: int, term: str, by_all_accounts: bool = True) 
 
 
 def find_users(*, among: QuerySet[User], term: str, by_username: bool) -> set[int]:
-    """The ids of users whose name has words that begin like those of `term`; at most MAX_FOUND.
+    """Return the ids of users whose name contains words with the beginnings in `term`; at most MAX_FOUND.
 
     Also finds a user by their complete id. With `by_username`, also finds at most MAX_FOUND users whose user
     name begins with the term.

@@ -33,7 +33,7 @@ def follow_by(follow: Follow) -> None:
     _followers[:] = [follow]
 
 
-# Settings that the first steps ask an admin to choose. A new community has the default of each.
+# Settings that the first steps ask an admin to choose. A new community has default values.
 TO_CHOOSE = ("locale", "time_zone", "default_anonymous_mode")
 PICTURES = ("logo_url", "background_url")
 _COUNT_PROJECTS = """

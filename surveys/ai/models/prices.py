@@ -58,7 +58,7 @@ MODELS: Mapping[str, ModelInfo] = {
     "claude-sonnet-5-5": ModelInfo(TokenPrices(2.0, 10.0, 2.5, 0.1)),
     "claude-haiku-5-5": ModelInfo(
         TokenPrices(0.1, 0.5, 0.125, 0.01),
-        # This number is that of the model's predecessor. We could not look up the number of this model.
+        # We could not look up this number, so it is the number of the model's predecessor.
         cacheable_from=4_096,
         long_from=100_000,
         long_prices=TokenPrices(0.5, 2.5, 0.625, 0.05),

@@ -131,7 +131,7 @@ def _place_of(project: Project) -> dict[str, int]:
 
 
 def cost(kind: str) -> int:
-    """The credits that one piece of work takes."""
+    """Return the number of credits that one piece of work costs."""
     if ai.provider_is_free():
         return 0
     return settings.CREDITS_FOR_A_QUESTION if kind == Kind.QUESTION else settings.CREDITS_FOR_A_SCRIPT

@@ -156,7 +156,9 @@ class Counter:
     def groups_of_segments(
         self, keys: Sequence[EntryKey] = ()
     ) -> dict[EntryKey, dict[int, list[AnswerGroup]]]:
-        """The answers of each segment, by block. `keys` are those of segments that are made by a field."""
+        """Return the answers of each segment, by block. `keys` are the keys of segments that a
+        field makes.
+        """
         size = len(self._cells)
         return {
             entry: self._groups(self._by_segment[place * size : (1 + place) * size], (1 + place) * size)

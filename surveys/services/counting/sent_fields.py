@@ -75,7 +75,7 @@ def refuse_unknown(*, project_id: int, names: Mapping[str, str]) -> None:
 def offered(*, project: Project) -> dict[str, Sequence[str]]:
     """Fields to filter by, with their values: in the order of their declaration, then others by name.
 
-    Values are the declared values, then those of the latest responses, the most frequent first.
+    The values are the declared values, then the values of the latest responses, the most frequent first.
     """
     fields = declared(project=project, names=project.hidden_fields)
     for name, value in fetch_rows(_SENT, [project.pk, LOOKED_AT]):

@@ -143,7 +143,8 @@ class CountedReadings:
         return self._counts(block_id, None, named[:MAX_REPORTED_THEMES])
 
     def segment(self, block_id: int, name: str, *, whole: ThemeCounts | None) -> dict[str, Any] | None:
-        """The counts of a segment as JSON: the same themes in the same order as those of the whole question.
+        """Return the counts of a segment as JSON. The themes and their order are the same as for the whole
+        question.
 
         Data that the `open_text` of the question contains is not repeated.
         """

@@ -84,8 +84,8 @@ def described(*, actor: Actor, project: Project, blocks: Sequence[Any], at: date
 
 
 def projects_to_copy(*, actor: Actor, project: Project, search: str, at: datetime) -> list[Json]:
-    """Other projects of the community that have a script, the newest first, whose names contain words that
-    begin like those of the search.
+    """Return other projects of the community that have a script, the newest first. Their names contain words
+    with the beginnings in `search`.
     """
     if not access.may_read_solutions(actor=actor):
         return []

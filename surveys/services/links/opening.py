@@ -81,7 +81,7 @@ def admit(*, link_id: uuid.UUID, project: Project, at: datetime) -> Guest:
 def note_opening(*, guest: Guest, project: Project, at: datetime) -> None:
     """Store when a link was first opened; on anonymous projects nothing is stored.
 
-    On anonymous projects the time would match that of an answer, and reveal its respondent (rule 7.16).
+    On anonymous projects the time would match the time of an answer, and reveal its respondent (rule 7.16).
     """
     if project.is_anonymous or guest.is_known_to_be_opened:
         return

@@ -36,7 +36,7 @@ _ANSWERED = """
     SELECT conversation_id, count(DISTINCT block_id) FROM surveys_answer
     WHERE conversation_id = ANY(%s) GROUP BY conversation_id
 """
-FIRST = 3  # The first answers are those to this many questions of a script.
+FIRST = 3  # A row shows the answers to this many questions, the first ones of the script.
 _FIRST_ANSWERS = """
     SELECT conversation_id, block_id, option_id, value FROM surveys_answer
     WHERE conversation_id = ANY(%s) AND block_id = ANY(%s) ORDER BY conversation_id, block_id, ordinal

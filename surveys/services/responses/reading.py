@@ -203,7 +203,8 @@ def _part(
     """The part that starts at `start`, with at most MAX_CHARACTERS or a single step: first steps, then
     `loose`.
 
-    The positions of `loose` answers follow those of the steps. Steps after the part are not filled in.
+    The positions of `loose` answers follow the positions of the steps. Steps after the part are not filled
+    in.
     """
     shown: list[Step] = []
     shown_loose: list[LooseAnswer] = []

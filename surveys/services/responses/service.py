@@ -245,8 +245,8 @@ def batches(
 
 
 def size_of_a_row(words: int) -> str:
-    """SQL for the approximate size of a response in bytes of JSON; `words` are those of a label and a block's
-    name.
+    """Return SQL for the approximate size of a response in bytes of JSON. `words` is the size of a label and
+    a block's name.
 
     The size of a state is only read if the state is large. A large state contains long results of calculated
     blocks, many fields, many further questions, or a long text of consent.

@@ -87,7 +87,7 @@ def counts(
 
 
 def texts(*, project: Project, analysis_id: int, blocks: Iterable[BlockJson]) -> dict[int, Any]:
-    """The `open_text` of each block to show instead of those of a finished analysis.
+    """Return the `open_text` of each block that readers see instead of the texts of a finished analysis.
 
     Texts of fewer than five people are left out, whatever number the page shows now. Words of respondents are
     not stored, because they must be deleted with their response.

@@ -5,9 +5,9 @@
     updated(outro, project, was=…)     the outro after a change; existing blocks keep their ids and texts
     with_amounts(script, …)            with the XP that it gives now
 
-The thanks are those of the community, and follow its settings until somebody edits them
-(`projects.script_writes.follow_thanks`). The other blocks are added and removed
-with the project's rewards; their names identify them.
+The thanks are the community's, and follow its settings until somebody edits them
+(`projects.script_writes.follow_thanks`). The other blocks are added and removed with the project's rewards;
+their names identify them.
 """
 
 from __future__ import annotations

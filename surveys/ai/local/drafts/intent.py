@@ -45,7 +45,7 @@ _YES_AND_NO = frozenset({"Yes", "No"})
 class Intent:
     """The facts that were read in a request.
 
-    `stemmed_line` is the whole intent in stems; `stems` are those that carry meaning. `topics` are noun
+    `stemmed_line` is the whole intent in stems; `stems` are the stems that carry meaning. `topics` are noun
     phrases, the likeliest first. `question` is a question of the intent to the respondents, word for word.
     `text` is the intent in lower case. `language` may be a language in which we write no scripts.
     """

@@ -182,7 +182,7 @@ def _names(intent: str) -> Iterator[str]:
         before = intent[max(0, match.start() - 9) : match.start()]
         is_opening = match.start() == 0 or _SENTENCE_BEFORE.search(before)
         if is_opening and " " not in match[0] and not match[0][1:2].isupper():
-            continue  # The capital letter is that of a sentence.
+            continue  # The capital letter only begins a sentence.
         first, _, rest = match[0].partition(" ")
         name = rest if is_opening and rest and first.lower() in EMPTY else match[0]
         content = _content(name)

@@ -175,7 +175,9 @@ def read_wishes(text: str) -> Wishes:
 
 
 def _without_anonymity(text: str) -> str:
-    """Return the text without the words that wish anonymous answers, and without the words before these."""
+    """Return the text without the words that wish anonymous answers, and without the words that
+    introduce the wish.
+    """
     kept: list[str] = []
     after = 0
     for match in privacy.anonymous_words(text):

@@ -1,4 +1,5 @@
-"""Answers to questions about results, without a model: figures whose words are those of the question.
+"""Answers to questions about results, without a model. An answer consists of figures that share their words
+with the question.
 
     answer_question(question)    claims of the form "What it is: its value."
 

@@ -65,7 +65,9 @@ def seed_index() -> CueIndex:
 
 
 def seeds_of(theme: TextTheme) -> frozenset[str]:
-    """Return the keys of the seeds that a theme refers to, else those of the seeds with the theme's title."""
+    """Return the keys of the seeds that a theme refers to, else the keys of the seeds with the
+    theme's title.
+    """
     marked = (phrase.removeprefix(_MARK) for phrase in theme.phrases if phrase.startswith(_MARK))
     keys = frozenset(key for key in marked if key in all_seeds())
     return keys or frozenset(_keys_by_name().get(plain(theme.title), ()))

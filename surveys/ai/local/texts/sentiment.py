@@ -166,7 +166,7 @@ def _value(
 
 @cache
 def _words() -> Mapping[str, Mapping[str, regex.Pattern[str]]]:
-    """The word lists as patterns, by language and kind; `*` stands for any ending."""
+    """Return the word lists as patterns, by language and kind. `*` in a list means any ending."""
     lists = json.loads(Path(__file__).with_name("sentiment_words.json").read_text(encoding="utf-8"))
     return {
         language: {kind: _pattern(entries) for kind, entries in kinds.items()}

@@ -150,7 +150,7 @@ def _reusable(alike: QuerySet[Analysis], project: Project, changes: int) -> Anal
 def in_aggregate(newest: AnalysisJson, *, project: Project, at: datetime) -> AnalysisJson:
     """Return an analysis for a reader who may not read single responses, without anybody's own words.
 
-    On an anonymous project the figures are those of the shared page, because an analysis may count one answer
+    On an anonymous project the figures come from the shared page, because an analysis may count one answer
     more. The figures of the shared page and the counts of themes change in steps. Figures over few answers
     are null.
     """

@@ -76,8 +76,8 @@ def _note_starting_point(job: Analysis, project: Project, now: Clock) -> None:
     """Store the state of the answers before counting, so that later answers make the analysis out of date.
 
     A worker that takes over keeps the first state, because some texts were read in that state. If more texts
-    have arrived than were paid, the stored state is that of the payment, and the analysis is out of date from
-    the beginning.
+    have arrived than were paid, the state at the time of payment is stored, and the analysis is out of date
+    from the beginning.
     """
     totals = figures.totals(project.pk)
     if job.with_ai and readings.count_unread(project_id=project.pk, covers=job.covers) > paid_texts(job):
