@@ -107,9 +107,9 @@ def count_results(count_id: int, **_later: object) -> None:
 
 
 @shared_task(name=places.COUNT)
-def count_places(project_id: int, **_later: object) -> None:
-    """Once for quotas of very many responses, and again each ten seconds: count those responses."""
-    places.count(project_id=project_id)
+def count_places(project_id: int, most: int = 0, **_later: object) -> None:
+    """Once for quotas of very many responses, and again every two seconds: count those responses."""
+    places.count(project_id=project_id, most=most)
 
 
 @shared_task(name="surveys.take_up_jobs")

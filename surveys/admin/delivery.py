@@ -228,7 +228,7 @@ class DeliveryForm(ScheduleForm):
             Column("message", "Message when it is full"),
         ),
         help_text="Limits for some of the responses, by conditions as in the script. Empty rows are left "
-        "out.",
+        "out. On anonymous projects only conditions on address fields have messages.",
     )
     max_begun_per_minute = forms.IntegerField(
         label="Responses begun in a minute",
@@ -289,7 +289,7 @@ class DeliveryForm(ScheduleForm):
             Column("redirect", "Go there at once", "checkbox"),
         ),
         help_text="The first row whose condition holds takes the place of the end above. Empty rows are left "
-        "out.",
+        "out. On anonymous projects with an address, conditions can only name address fields.",
     )
     address_fields = TextField(
         label="Names",
@@ -454,7 +454,8 @@ class DeliveryForm(ScheduleForm):
     def tell_places(self) -> None:
         """Say how far each limit of completed responses is used, and what looks like a mistake in a row."""
         notes: dict[str, list[str]] = {}
-        for each in places.figures(self.project):
+        tells_figures = self.page.may_edit or not self.project.is_anonymous  # rule 7.122
+        for each in places.figures(self.project) if tells_figures else ():
             state = (
                 " They are being counted." if each.is_counting else " They are full." if each.is_full else ""
             )

@@ -417,7 +417,7 @@ class ProjectViewSet(OwnWorkViewSet):
         ]
         totals = steps.totals(projects=in_steps)
         rendered = [(each.pk, project_as_json(each, at=self.at)) for each in projects]
-        hidden = {"quotas": []} if self.actor.is_member else {}
+        hidden: dict[str, Any] = {"quotas": []} if self.actor.is_member else {}
         return [
             {
                 **told,

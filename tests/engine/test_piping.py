@@ -63,7 +63,10 @@ def test_tokens_are_filled_once_as_text(text: str, expected: str) -> None:
 )
 def test_an_empty_value_leaves_no_gap(text: str, expected: str) -> None:
     """Rule 4.35."""
-    assert fill(text, {"Name": "", "Known": "known"}.get) == expected
+    values = {"Name": "", "Known": "known"}
+
+    assert fill(text, values.get, escape=str) == expected
+    assert fill("Thanks [Name]!", values.get) == "Thanks !"  # as programs get it
 
 
 @pytest.mark.parametrize(

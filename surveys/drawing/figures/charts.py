@@ -12,6 +12,7 @@ from communities.ground.words import percent, percents, plural
 from surveys.drawing.widgets import emoji
 from surveys.engine.flow.wording import heading
 from surveys.engine.language import markup
+from surveys.engine.language.piping import Authored
 from surveys.engine.script import SCALES, Block, Script
 from surveys.engine.statistics import by_points, places_of, points
 from surveys.engine.walk import defaults
@@ -151,7 +152,7 @@ def draw_card(
         prompt=heading(entry["prompt"], script),
         kind=KINDS[entry["block_type"]],
         answered="",
-        group=markup.plain(block.group) if block is not None and block.group else "",
+        group=markup.plain(Authored(block.group)) if block is not None and block.group else "",
         is_removed=bool(entry.get("is_archived")),
     )
     count = entry["response_count"]

@@ -18,6 +18,7 @@ from surveys.engine.flow.wording import Wording
 from surveys.engine.language import expressions, markup, references
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.logic_tree import Negation
+from surveys.engine.language.piping import Authored
 from surveys.engine.script import Block, Script
 
 FAULT = "its condition is not valid"
@@ -108,7 +109,7 @@ def _node(block: Block, how: Reach, number: int, wording: Wording) -> Node:
         is_named=titles.is_chosen(block.name),
         type=block.type,
         section=block.section,
-        prompt=" ".join(markup.plain(block.prompt).split()),
+        prompt=" ".join(markup.plain(Authored(block.prompt)).split()),
         reach=how,
         shown=shown,
         skipped=skipped,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from surveys.engine.language import markup
+from surveys.engine.language.piping import Authored
 from surveys.engine.script import Block
 
 MAX_TITLE = 60
@@ -25,5 +26,5 @@ def of_block(block: Block, number: int) -> str:
 
 def shortened(prompt: str) -> str:
     """The beginning of a text, in one line."""
-    text = " ".join(markup.plain(prompt).split())
+    text = " ".join(markup.plain(Authored(prompt)).split())
     return text if len(text) <= MAX_TITLE else f"{text[: MAX_TITLE - 1].rstrip()}…"

@@ -29,7 +29,7 @@ from markdown_it.rules_inline import StateInline, link
 from markdown_it.rules_inline.emphasis import tokenize
 from markdown_it.token import Token
 
-from surveys.engine.language.piping import STAND_INS, WORD, Authored, Filled, put_in
+from surveys.engine.language.piping import WORD, Authored, Filled
 
 MAX_SIGNS = 500  # in a text with markup; equal signs in a row count once
 MAX_KEPT = 4_000_000  # characters in a process, of texts and of their forms
@@ -101,9 +101,9 @@ def rendered(
     put into the form of its template by `as_typed`.
     """
     if isinstance(text, Filled):
-        parsed = _kept_form(text.template, form, as_typed)
-        if len(STAND_INS.findall(parsed)) == len(text.values):
-            return put_in(parsed, map(as_typed, text.values))
+        filled = text.put_in(_kept_form(text.template, form, as_typed), as_typed)
+        if filled is not None:
+            return filled
     if type(text) is Authored:
         return _kept_form(text, form, as_typed)
     return form(text) if _is_parsed(text) else as_typed(text)

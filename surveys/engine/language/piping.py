@@ -9,7 +9,7 @@ thousand tokens, and an answer ten thousand characters.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Self
 from urllib.parse import quote
@@ -55,6 +55,8 @@ _AROUND_NOTHING: tuple[tuple[regex.Pattern[str], str | Callable[[regex.Match[str
 # that is an ASCII letter or digit, and for any other. Together they are a pair for each value.
 WORD, OTHER = "\ufdd0", "\ufdd1"
 STAND_INS = re.compile(f"[{WORD}{OTHER}]{{2}}")
+# What stands for a value in the address of a link, with its place among such values
+_IN_ADDRESSES = re.compile("xqz([0-9]+)zqx")
 _BEGINS_WITH_NOTHING = re.compile(rf"^\0[,:;]? +({STAND_INS.pattern})", re.MULTILINE)
 
 
@@ -67,18 +69,27 @@ class Authored(str):
 class Filled(str):
     """A filled text of which the author's part is still known: `template` has two stand-ins for each value.
 
-    The first stands for the beginning of the value, the second for its end. `values` are not escaped.
+    The first stands for the beginning of the value, the second for its end. `values` are not escaped, and
+    `addresses`, the values in addresses of links, are percent-encoded.
     """
 
-    __slots__ = ("template", "values")
+    __slots__ = ("addresses", "template", "values")
     template: str
     values: Sequence[str]
+    addresses: Sequence[str]
 
     @classmethod
-    def of(cls, text: str, template: str, values: Sequence[str]) -> Self:
+    def of(cls, text: str, template: str, values: Sequence[str], addresses: Sequence[str]) -> Self:
         filled = cls(text)
-        filled.template, filled.values = template, values
+        filled.template, filled.values, filled.addresses = template, values, addresses
         return filled
+
+    def put_in(self, form: str, value: Callable[[str], str]) -> str | None:
+        """A form of the template, with `value` of each value; None if the form lost the place of one."""
+        pieces = STAND_INS.split(_IN_ADDRESSES.sub(lambda found: self.addresses[int(found[1])], form))
+        if len(pieces) != len(self.values) + 1:
+            return None
+        return "".join(chain.from_iterable(zip_longest(pieces, map(value, self.values), fillvalue="")))
 
 
 class Point(Authored):
@@ -125,8 +136,8 @@ def fill(
     A token for which `text_of` returns None stays as written; an empty value is replaced by the token's
     fallback, if it has one. A value is cut after MAX_VALUE characters, and the text after MAX_FILLED, each
     with an ellipsis. `text_of` is called at most once for each token. `escape` removes the markup from each
-    value, and the result is `Filled` unless it is cut or has a value in the address of a link. Without
-    `escape` the result is plain text, which pages must escape. In the address of a link, values are
+    value, and the result is `Filled` unless it is cut. Without `escape` the result is plain text, which pages
+    must escape, and the signs around an empty value stay. In the address of a link, values are
     percent-encoded.
     """
     targets = list(_TARGET.finditer(text)) if "](" in text else []
@@ -138,8 +149,8 @@ def fill(
             inserted[token] = None if value is None else shortened(value, MAX_VALUE)
         return inserted[token]
 
-    pieces, values, template = list[str](), list[str](), list[str]()
-    keeps_template = escape is not None and STAND_INS.search(text) is None
+    pieces, values, addresses, template = list[str](), list[str](), list[str](), list[str]()
+    keeps_template = not (escape is None or STAND_INS.search(text) or _IN_ADDRESSES.search(text))
     length = end = 0
     for match in _TOKEN.finditer(text):
         value = value_of(match["name"].rstrip())
@@ -156,10 +167,11 @@ def fill(
             value = match["fallback"][1:].strip()
             value = quote(value, safe="%") if is_in_link else value
         elif is_in_link:
-            keeps_template = keeps_template and not value
             value = in_address(value, safe="@" if targets[0][0].startswith(_MAIL) else "")
+            stand_ins = f"xqz{len(addresses)}zqx" if value else None
+            addresses += filter(None, [value])
         elif value and escape:
-            values.append(str(value))
+            values.append(value)
             stand_ins = _stand_in(value[0]) + _stand_in(value[-1])
             value = escape(value)
         value = value or _NOTHING
@@ -170,16 +182,14 @@ def fill(
         if length > MAX_FILLED:
             break
     filled = "".join((*pieces, text[end:]))
-    if not keeps_template or len(filled) > MAX_FILLED or escape is None:
+    if escape is None:  # for programs, which get exactly what the author wrote around an empty value
+        return within_limit(filled.replace(_NOTHING, ""))
+    if not keeps_template or len(filled) > MAX_FILLED:
         return within_limit(_without_gaps(filled))
-    form, values = _begun_in_capitals("".join((*template, text[end:])), values)
+    form, begun = _begun_in_capitals("".join((*template, text[end:])), values)
     form = _without_gaps(form)
-    return Filled.of(put_in(form, map(escape, values)), form, values)
-
-
-def put_in(template: str, values: Iterable[str]) -> str:
-    """The template with these values in place of their stand-ins."""
-    return "".join(chain.from_iterable(zip_longest(STAND_INS.split(template), values, fillvalue="")))
+    made = Filled.of("", form, begun, addresses)
+    return Filled.of(made.put_in(form, escape) or "", form, begun, addresses)
 
 
 def joined(separator: str, texts: Sequence[str]) -> str:
@@ -189,9 +199,12 @@ def joined(separator: str, texts: Sequence[str]) -> str:
         return Authored(text)
     if not all(isinstance(each, Authored | Filled) for each in texts):
         return text
+    if sum(isinstance(each, Filled) and bool(each.addresses) for each in texts) > 1:
+        return text
     templates = (each.template if isinstance(each, Filled) else each for each in texts)
     values = [value for each in texts if isinstance(each, Filled) for value in each.values]
-    return Filled.of(text, separator.join(templates), values)
+    addresses = [value for each in texts if isinstance(each, Filled) for value in each.addresses]
+    return Filled.of(text, separator.join(templates), values, addresses)
 
 
 def _stand_in(sign: str) -> str:

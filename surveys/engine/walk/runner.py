@@ -497,9 +497,9 @@ def fill(
             block = script.blocks[meaning]
             if block.type == CALCULATED:
                 return _display_text(known.value(token))
-            return _inserted(block, known.reply_on_path(meaning))
+            return _inserted(block, known.reply_on_path(meaning), is_markup=escape is not None)
         if meaning == "answer":
-            return _inserted(*known.latest) if known.latest else ""
+            return _inserted(*known.latest, is_markup=escape is not None) if known.latest else ""
         if meaning is not None and (key := names.field_key(meaning)) is not None:
             return state.fields.get(key, "")
         if meaning is None or not (script.is_scored or meaning in COUNTS):
@@ -509,11 +509,16 @@ def fill(
     return piping.fill(text, text_of, escape=escape)
 
 
-def _inserted(block: Block, reply: Reply | None) -> str:
-    """The text that a token inserts for a reply, marked if the author wrote it and not the respondent."""
+def _inserted(block: Block, reply: Reply | None, *, is_markup: bool) -> str:
+    """The text that a token inserts for a reply, marked if the author wrote it and not the respondent.
+
+    A point of a scale without a label is its number in plain text, which programs read (rule 4.34).
+    """
     text = answers.display_text(block, reply)
     if block.type in SCALES and reply is not None and "number" in reply:
-        return piping.Point(text, str(reply["number"]))
+        number = str(reply["number"])
+        label = next((each.label for each in block.options if each.value == number), None)
+        return piping.Point(text if is_markup else label or number, number)
     is_written = reply is None or "text" in reply or answers.OTHER in reply
     return text if is_written else piping.Authored(text)
 

@@ -62,13 +62,16 @@ def task(project: Project, *, do: str, at: datetime) -> Task:
 
 
 def proof(request: HttpRequest, project: Project, *, at: datetime) -> Proof:
-    """Whether the form carries a task that was done. Each task counts once, right or wrong."""
+    """Whether the form carries a task that was done. Each task counts once, right or wrong.
+
+    While Redis is down, it counts once in each process.
+    """
     sent = request.POST
     try:
         slug, nonce, target, begun = signing.loads(sent.get("task", ""), salt=_SALT, max_age=throttling.HOUR)
     except (signing.BadSignature, ValueError):
         return NO_PROOF
-    is_new = not throttling.take(f"colloquy:task:{nonce}", 1, seconds=throttling.HOUR).is_used_up
+    is_new = not throttling.take_surely(f"colloquy:task:{nonce}", 1, seconds=throttling.HOUR).is_used_up
     found, answer = sent.get("found", ""), sent.get("sum", "").strip()
     is_found = _hash(nonce, found) == target
     if not (is_new and slug == project.slug and (is_found or answer == str(sum(_summands(nonce))))):

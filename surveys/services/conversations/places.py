@@ -22,13 +22,16 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import OperationalError, transaction
 from django.db.models import Q
 from django.utils import timezone
+from psycopg.errors import QueryCanceled
 
 from communities.ground.errors import Conflict, violation
 from communities.ground.queue import wake
@@ -44,15 +47,22 @@ from surveys.services.scripts import editing as scripts
 
 COUNT = "surveys.count_places"
 # The work of a count: for each response, that of reading it, and the characters of all expressions. A request
-# does at most MOST_AT_ONCE, and so does a step of a worker: 20,000 responses and short expressions, which is
+# does at most MOST_AT_ONCE, and so does a step of a worker: 50,000 responses and short expressions, which is
 # 0.1 s of CPU.
 TO_READ = 200
 TO_LOOK_FOR = 100  # more for each `in`, which looks for all options that were chosen in a text
-MOST_AT_ONCE = 5_000_000
+MOST_AT_ONCE = 10_000_000
+SECONDS_OF_A_STATEMENT = 1  # then it is stopped, and smaller steps count what it did not
 LEASE = timedelta(minutes=1)  # longer than a step
-SECONDS_OF_A_TURN = 10.0  # then the worker does other work before it continues
+SECONDS_OF_A_TURN = 2.0  # then the worker does other work, such as further questions, before it continues
 WORDS = "We have all the answers that we need. Thank you for your interest!"
 _LOCK = "colloquy places:"
+_SHORTEN = """
+    WITH known AS MATERIALIZED (SELECT setting FROM pg_settings WHERE name = 'statement_timeout')
+    SELECT setting FROM known, set_config(
+        'statement_timeout', (SELECT least(nullif(setting::int, 0), %s::int)::text FROM known), true
+    )
+"""
 _IN = re.compile(r"\bin\b", re.IGNORECASE)
 _FIRST = uuid.UUID(int=0)
 
@@ -84,6 +94,10 @@ class Figure:
     @property
     def is_full(self) -> bool:
         return self.filled >= self.limit
+
+
+class _TooMuch(Exception):
+    """A statement took too long to count: expressions may look for many options in long texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +157,8 @@ def move(project: Project, response_id: uuid.UUID, state: State) -> None:
     """Take the places of a changed vote, and free those of the stored one. Raises Full."""
     if project.quotas:
         lock(project)
-        _fill(project, response_id, state, before=_Quotas(project).satisfied(among=_one(response_id)))
+        before = _Quotas(project).satisfied_or_forgotten(among=_one(response_id))
+        _fill(project, response_id, state, before=before)
 
 
 def _fill(project: Project, response_id: uuid.UUID, state: State, *, before: Mapping[str, int]) -> None:
@@ -171,7 +186,7 @@ def free(project: Project, response_id: uuid.UUID) -> None:
     quotas = _Quotas(project)
     script_settings.forget_counts(project.pk, but=[*quotas.keys])
     if _stored(project.pk):
-        satisfied = quotas.satisfied(among=_one(response_id))
+        satisfied = quotas.satisfied_or_forgotten(among=_one(response_id))
         _add(project.pk, response_id, {key: -number for key, number in satisfied.items()})
 
 
@@ -191,7 +206,7 @@ def add(project: Project, response_ids: Sequence[uuid.UUID]) -> None:
     for to in {each.to for each in stored.values()}:
         counted = [each for each in response_ids if to is None or each <= to]
         among = "c.id = ANY(%s)", [counted]
-        satisfied = quotas.satisfied(among=among) if counted else {}
+        satisfied = quotas.satisfied_or_forgotten(among=among) if counted else {}
         keys = {key for key, each in stored.items() if each.to == to}
         _store(
             project.pk,
@@ -220,18 +235,26 @@ def figures(project: Project) -> Sequence[Figure]:
 # --- Counting by a worker -------------------------------------------------------------------------
 
 
-def count(*, project_id: int) -> None:
-    """Count the responses of quotas for ten seconds. Wakes another worker if some are left.
+def count(*, project_id: int, most: int = 0) -> None:
+    """Count the responses of quotas for two seconds. Wakes another worker if some are left.
 
-    A second worker changes nothing, and one that dies is replaced once its lease is over.
+    A second worker changes nothing, and one that dies is replaced once its lease is over. A step does at most
+    the work `most` (0 for MOST_AT_ONCE). It becomes smaller if a statement takes too long.
     """
+    most = most or MOST_AT_ONCE
     if not _waiting(timezone.now()).filter(project_id=project_id).update(leased_until=timezone.now() + LEASE):
         return
-    end = time.monotonic() + SECONDS_OF_A_TURN
-    while _count_step(project_id):
-        if time.monotonic() > end:
+    end, goes_on = time.monotonic() + SECONDS_OF_A_TURN, True
+    while goes_on:
+        try:
+            goes_on = _count_step(project_id, most)
+        except _TooMuch:
+            if most == 1:  # a single response; the sweep tries again after the lease
+                return
+            most = max(1, most // 8)
+        if goes_on and time.monotonic() > end:
             QuotaCount.objects.filter(project_id=project_id).update(leased_until=None)
-            wake(COUNT, project_id=project_id)
+            wake(COUNT, project_id=project_id, most=most)
             return
 
 
@@ -247,8 +270,11 @@ def _waiting(at: datetime) -> Any:
 
 
 @in_transaction
-def _count_step(project_id: int) -> bool:
-    """Count the next responses of the quotas that are furthest behind. False if none are left."""
+def _count_step(project_id: int, most: int) -> bool:
+    """Count the next responses of the quotas that are furthest behind. False if none are left.
+
+    Raises _TooMuch.
+    """
     _hold(project_id)
     _lock(project_id)
     project = Project.objects.filter(pk=project_id).first()
@@ -261,7 +287,7 @@ def _count_step(project_id: int) -> bool:
     if behind is None:
         return False
     texts = [text for text in dict.fromkeys(quotas.texts) if _is_at(stored.get(quotas.key(text)), behind)]
-    last = _last_of_step(project_id, behind, max(1, MOST_AT_ONCE // _work(texts)))
+    last = _last_of_step(project_id, behind, max(1, most // _work(texts)))
     among = "c.project_id = %s AND c.id > %s AND c.completed_at IS NOT NULL", [project_id, behind]
     if last is not None:
         among = f"{among[0]} AND c.id <= %s", [*among[1], last]
@@ -308,12 +334,24 @@ class _Quotas:
         return script_settings.count_key(text, self.language)
 
     def satisfied(self, texts: Sequence[str] | None = None, *, among: Part) -> dict[str, int]:
-        """How many responses satisfy each expression, by its key. `among` is a condition on `c`."""
+        """How many responses satisfy each expression, by its key. `among` is a condition on `c`.
+
+        Raises _TooMuch.
+        """
         by_key = {self.key(text): text for text in (self.texts if texts is None else texts)}
-        found = selecting.count(
-            list(by_key.values()), script=self.script, language=self.language, among=among
-        )
+        with _stopped_in_time():
+            found = selecting.count(
+                list(by_key.values()), script=self.script, language=self.language, among=among
+            )
         return dict(zip(by_key, found, strict=True))
+
+    def satisfied_or_forgotten(self, *, among: Part) -> dict[str, int]:
+        """How many responses satisfy each expression. If that takes too long, everything is counted anew."""
+        try:
+            return self.satisfied(among=among)
+        except _TooMuch:
+            script_settings.forget_counts(self.project.pk, but=[])
+            return {}
 
     def counts(self, texts: Sequence[str]) -> Mapping[str, _Count]:
         """How many completed responses satisfy each expression, by its key.
@@ -333,10 +371,12 @@ class _Quotas:
         missing = [text for text in texts if self.key(text) not in known]
         if not missing:
             return known
-        if _completed(project_id) * _work(missing) <= MOST_AT_ONCE:
+        try:
+            if _completed(project_id) * _work(missing) > MOST_AT_ONCE:
+                raise _TooMuch
             among = "c.project_id = %s AND c.completed_at IS NOT NULL", [project_id]
             counts = {key: _Count(n, None) for key, n in self.satisfied(missing, among=among).items()}
-        else:
+        except _TooMuch:
             counts = {self.key(text): _Count(0, _FIRST) for text in missing}
             wake(COUNT, project_id=project_id)
         script_settings.forget_counts(project_id, but=[*self.keys])
@@ -347,6 +387,23 @@ class _Quotas:
 def _work(texts: Sequence[str]) -> int:
     """The work of a count for each response."""
     return TO_READ + sum(len(text) + TO_LOOK_FOR * len(_IN.findall(text)) for text in texts)
+
+
+@contextmanager
+def _stopped_in_time() -> Iterator[None]:
+    """A savepoint in which a statement is stopped after SECONDS_OF_A_STATEMENT. Raises _TooMuch."""
+    try:
+        with transaction.atomic():
+            with prepared() as cursor:
+                cursor.execute(_SHORTEN, [SECONDS_OF_A_STATEMENT * 1000])
+                [[before]] = cursor.fetchall()
+            yield
+            with prepared() as cursor:
+                cursor.execute("SELECT set_config('statement_timeout', %s, true)", [before])
+    except OperationalError as error:
+        if isinstance(error.__cause__, QueryCanceled):
+            raise _TooMuch from error
+        raise
 
 
 def _one(response_id: uuid.UUID) -> Part:

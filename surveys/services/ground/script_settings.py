@@ -157,7 +157,10 @@ def _carried(item: dict[str, Any], before: Script, after: Sequence[Block]) -> di
 def _fault_of_address(address: str, project: Project) -> tuple[str, str] | None:
     """The code and message of a fault; None if there is none."""
     if not is_link(address):
-        return "invalid", "`url` must be an address that begins with https://, with its host written out."
+        return (
+            "invalid",
+            "`url` must be an address that begins with https:// and a valid host without tokens.",
+        )
     if project.is_anonymous and any(True for _ in piping.mentions(address)):
         message = (
             "On anonymous projects `url` can hold no token: another site would learn whose answers these are."

@@ -2,9 +2,9 @@
    tab, a lost connection.
 
    They are in localStorage, for a month at most, so that they outlive the closed browser. On anonymous projects they
-   are in sessionStorage, which belongs to one tab and ends with it: another person at the same computer finds nothing in a
-   new window, and answers are not on the disk for longer than the page is open. If storage is blocked, as in some
-   frames of other sites, answers are stored only as long as the page is loaded. */
+   are in sessionStorage, which belongs to one tab and ends with it: another person at the same computer finds
+   nothing in a new window, and answers are not on the disk for longer than the page is open. If storage is blocked,
+   as in some frames of other sites, answers are stored only as long as the page is loaded. */
 
 const typedText = (() => {
   "use strict";
@@ -48,7 +48,7 @@ const typedText = (() => {
   const allNames = () => [...memory.keys(), ...Object.keys(store ?? {})].filter((key) => key.startsWith(PREFIX));
 
   Object.keys(store ?? {}).filter((key) => key.startsWith("colloquy:/")).forEach((key) => { // of any survey
-    if (!(parsed(store.getItem(key))?.at > Date.now() - LONGEST)) store.removeItem(key);
+    if (!(parsed(store?.getItem(key) ?? null)?.at > Date.now() - LONGEST)) store?.removeItem(key);
   });
 
   /* A name is `person.conversation:block`, the first two hashed */

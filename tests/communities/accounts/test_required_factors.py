@@ -291,7 +291,7 @@ def test_adding_another_factor_proves_nothing_to_a_session_without_the_first(sta
     """Rule 11.37."""
     _add_app(staff.user)
     request = RequestFactory().get("/")
-    request.user, request.session = staff.user, staff.client.session  # type: ignore[attr-defined]
+    request.user, request.session = staff.user, staff.client.session
     Authenticator.objects.create(user=staff.user, type="webauthn", data={"credential": {}})
 
     second_factors.note_added(request, user_id=staff.user.pk)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from surveys.drawing.rich_text import rich
 from surveys.engine.language import markup, piping
 
 VALUES = ["*a*", "_a_", "__a__", "- x\n- y", "1. a\n2. b", "[x](https://e.org)", "a_b\\", "x*", "\\*", "5."]
@@ -78,7 +79,12 @@ def test_a_link_is_no_token():
 def parsed(monkeypatch):
     """The texts that the parser has read."""
     texts, parse = [], markup._PARSER.parseInline
-    monkeypatch.setattr(markup._PARSER, "parseInline", lambda text: texts.append(text) or parse(text))
+
+    def counted(text):
+        texts.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(markup._PARSER, "parseInline", counted)
     markup._kept.clear()
     return texts
 
@@ -114,9 +120,12 @@ def test_lines_of_a_list_without_signs_are_not_parsed(parsed):
 def test_the_end_of_a_label_is_looked_for_only_before_an_address(monkeypatch):
     """Rule 11.33."""
     looked, parse_label = [], markup._PARSER.helpers.parseLinkLabel
-    monkeypatch.setattr(
-        markup._PARSER.helpers, "parseLinkLabel", lambda *told: looked.append(told[1]) or parse_label(*told)
-    )
+
+    def counted(state, start, disable_nested):
+        looked.append(start)
+        return parse_label(state, start, disable_nested)
+
+    monkeypatch.setattr(markup._PARSER.helpers, "parseLinkLabel", counted)
 
     assert markup.plain("[a](https://b.org) *" + "[" * 400) == "a *" + "[" * 400
     assert looked == [0]
@@ -140,12 +149,23 @@ def test_values_are_put_into_the_parsed_text_as_they_are(value, frame, parsed):
     assert whole in (None, first) or "\n" in value
 
 
-def test_values_in_addresses_and_in_cut_texts_are_parsed_with_the_text(parsed):
+def test_values_in_addresses_are_put_in_too(parsed):
+    """Rule 11.34."""
+    frame = "*a* [b [Q1]](https://c.org/[Q1]?d=[Q1]) [Q1](e) [f](mailto:[Q1]) [g](h[Q1])"
+    texts = [piping.fill(frame, {"Q1": value}.get, escape=markup.escape) for value in ("x y", "<&*")]
+
+    pages = [str(rich(text)) for text in texts]
+
+    assert len(parsed) == 2  # one text for each kind of a value's ends
+    assert pages[0].count("https://c.org/x%20y?d=x%20y") == 1
+    assert [rich(str(text)) for text in texts] == pages
+    assert [markup.plain(str(text)) for text in texts] == [markup.plain(text) for text in texts]
+
+
+def test_what_was_cut_is_parsed_with_its_values(parsed):
     """Rule 11.34: such a text is not kept, because it has a respondent's words."""
-    in_address = piping.fill("*a* [b](https://c.org/[Q1])", lambda _: "x y", escape=markup.escape)
     cut = piping.fill("*a* [Q1] " + "b" * piping.MAX_FILLED, lambda _: "x y", escape=markup.escape)
 
-    assert markup.plain(in_address) == "a b"
     assert markup.plain(cut).startswith("a x y bbb")
     assert not markup._kept
 
@@ -192,7 +212,7 @@ def test_a_text_below_a_title_stays_its_authors():
 def test_gaps_of_empty_values_close_in_both_forms(text, filled):
     """Rule 11.34: the form says what the text says."""
     values = {"a": "", "b": "ann *1*"}
-    plain = piping.fill(text, values.get)
+    plain = piping.fill(text, values.get, escape=str)
     escaped = piping.fill(text, values.get, escape=markup.escape)
 
     assert plain == filled

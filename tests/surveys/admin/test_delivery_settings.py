@@ -124,6 +124,28 @@ def test_the_tab_says_how_far_each_limit_is_used(staff: Staff) -> None:
     assert "0 of 1 are taken." in page
 
 
+@pytest.mark.parametrize(
+    ("access", "privacy", "count"),
+    [
+        ("creator", "anonymous", 0),
+        ("creator", "transparent", 2),
+        ("admin", "anonymous", 2),
+    ],
+)
+def test_other_creators_see_no_figures_of_anonymous_limits(
+    staff: Staff, access: str, privacy: str, count: int
+) -> None:
+    """Rule 7.122."""
+    made = draft()
+    scenario.write(made, CHOICE)
+    quotas = [{"where": 'q0 = "a"', "limit": 1, "message": None}]
+    Project.objects.filter(pk=made.pk).update(max_completes=5, quotas=quotas, privacy_mode=privacy)
+
+    page = staff.beside(access).client.get(tab(made.pk, "delivery")).content.decode()
+
+    assert page.count(" are taken.") == count
+
+
 def test_a_quota_on_an_unknown_option_warns(staff: Staff) -> None:
     """Rule 6.250."""
     made = draft()

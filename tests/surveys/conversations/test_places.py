@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from surveys.models import Conversation, Project, QuotaCount
@@ -377,7 +378,7 @@ def woken(monkeypatch: Any) -> list[int]:
     """
     found: list[int] = []
     monkeypatch.setattr(places, "MOST_AT_ONCE", 0)
-    monkeypatch.setattr(places, "wake", lambda _, project_id: found.append(project_id))
+    monkeypatch.setattr(places, "wake", lambda _, project_id, **__: found.append(project_id))
     return found
 
 
@@ -413,7 +414,7 @@ def test_what_is_counted_so_far_refuses_already(woken: list[int]) -> None:
     caller.patch(f"/projects/{project['id']}", {"settings": {"quotas": [RED]}})
     shown(caller, project)
     for _ in range(2):
-        places._count_step(int(project["id"]))
+        places._count_step(int(project["id"]), 1)
 
     assert shown(caller, project) == [(2, True)]
     assert is_full(answered(caller, project, "red"), "settings.quotas[0]")
@@ -446,7 +447,7 @@ def test_what_changes_while_a_worker_counts_is_counted_once(woken: list[int], se
         caller.patch(f"/projects/{pk}", {"settings": {"quotas": quotas[: n + 1]}})
         shown(caller, project)
         for _ in range(3):
-            places._count_step(pk)
+            places._count_step(pk, 1)
             vote(chance.choice(talks))
             gone = chance.choice([talk for talk in talks if talk in votes])
             talks.remove(gone)
@@ -455,13 +456,45 @@ def test_what_changes_while_a_worker_counts_is_counted_once(woken: list[int], se
             imported = {**IMPORTED, "answers": [{"block_id": block, "value": "red"}]}
             assert caller.post(f"/projects/{pk}/responses", {"data": [imported]}).status_code == 201
             imports += 1
-    while places._count_step(pk):
+    while places._count_step(pk, 1):
         pass
 
     assert shown(caller, project) == [
         (list(votes.values()).count("red") + imports, False),
         (list(votes.values()).count("green"), False),
     ]
+
+
+def test_a_count_that_takes_too_long_goes_on_in_smaller_steps(monkeypatch: Any) -> None:
+    """Rule 6.277."""
+    caller = Caller()
+    project = open_to_all(caller)
+    for value in ("red", "green", "red", "red", "red"):
+        answered(caller, project, value)
+    count, sizes = selecting.count, list[int]()
+
+    def slow(texts: Any, *, among: Any, **more: Any) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT count(*) FROM surveys_conversation c WHERE {among[0]}", among[1])
+            sizes.append(cursor.fetchone()[0])
+            if sizes[-1] > 1:  # each response takes a while
+                cursor.execute("SET LOCAL statement_timeout = 1")
+                cursor.execute("SELECT pg_sleep(60)")
+        return count(texts, among=among, **more)
+
+    monkeypatch.setattr(selecting, "count", slow)
+    monkeypatch.setattr(places, "MOST_AT_ONCE", 4000)
+
+    caller.patch(f"/projects/{project['id']}", {"settings": {"quotas": [RED]}})
+    assert shown(caller, project) == [(0, True)]
+    assert answered(caller, project, "green").status_code == 200
+    places.count(project_id=int(project["id"]))
+
+    assert shown(caller, project) == [(4, False)]
+    assert sizes == [5, 6, 2, 1, 1, 1, 1, 1, 1, 0]
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() == ("30s",)
 
 
 def test_a_worker_that_counts_is_left_alone_until_its_lease_is_over(woken: list[int]) -> None:

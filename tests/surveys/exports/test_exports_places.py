@@ -21,6 +21,7 @@ from communities.ground import slots
 from communities.ground.errors import Unavailable
 from communities.ground.slots import LARGE_JOBS, Slots
 from config.web import gunicorn
+from surveys.services.exports import missing
 from surveys.services.exports import service as exports
 from tests.support.caller import Caller, refusal
 from tests.support.surveys import scenario
@@ -201,7 +202,7 @@ def test_an_export_prepares_nothing_before_it_has_its_place(
     path = f"/projects/{made.pk}/responses/export?format="
     held = caller.get(f"{path}csv")
     monkeypatch.setattr(exports, "_table", lambda *_: pytest.fail("A header was made."))
-    monkeypatch.setattr(exports.missing, "removed_questions", lambda *_: pytest.fail("It was read."))
+    monkeypatch.setattr(missing, "removed_questions", lambda *_: pytest.fail("It was read."))
 
     refused = [refusal(caller.get(f"{path}{format}")) for format in exports.MEDIA_TYPES]
 

