@@ -31,7 +31,7 @@ def grant(*, member_id: int, role_id: str, project_id: int | None, project_name:
 
 
 def is_of_a_day(moment: datetime) -> bool:
-    """Whether a time was rounded to its day, as times beside anonymous answers are."""
+    """Whether a time was rounded to its day. Times stored with anonymous answers are rounded in this way."""
     return (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0)
 
 

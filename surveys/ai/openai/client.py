@@ -5,8 +5,8 @@ Servers support different parameters. Each client finds out and remembers two fa
 - a JSON schema (`response_format`) that the server enforces, else "some JSON object", else nothing of that;
 - the name of the limit of tokens, which newer models of OpenAI call by another one.
 
-Some servers accept a schema and ignore it. So all servers but OpenAI's own get the schema in the prompt too,
-a JSON object is also found in the middle of a text, and an answer of the wrong form is requested once more.
+Some servers accept a schema and ignore it. So all servers but OpenAI's own get the schema in the prompt, too.
+A JSON object is also found in the middle of a text. An answer of the wrong form is requested once more.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _INDEX = re.compile(r"blocks\[(\d+)\]")
 
 
 def as_sent(blocks: Sequence[object]) -> list[object]:
-    """The blocks as the body of a write."""
+    """Return the blocks of a draft in the form of a request body that writes a script."""
     return [_as_sent(block) for block in blocks]
 
 
