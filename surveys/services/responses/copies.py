@@ -1,12 +1,12 @@
-"""Copies of one's answers by mail (rules 6.231 and 6.232).
+"""Copies of a respondent's own answers by mail (rules 6.231 and 6.232).
 
     send(view, to=…, user_id=…)     the answers to the confirmed address of the sender's own account, a link
                                     to them to any other address
     opened(project, token)          the conversation that such a link shows
 
-A stranger could type the address of another stranger. So a mail to it holds no text that somebody chose but
-the name of the community, and it counts among the mails of the community (rule 7.33), of which copies take at
-most a half.
+A stranger could type the address of another stranger. So a mail to such an address contains no text that a
+user chose, except for the name of the community. The mail counts as one of the community's mails (rule 7.33),
+of which copies take at most a half.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from surveys.services.representations.project import web_url
 
 OWN = mails.declare("answers_copy", mails.Consent.CONFIRMED)
 LINK = mails.declare("answers_link", mails.Consent.NONE)
-PARAMETER = "_answers"  # of the page's address
+PARAMETER = "_answers"  # The parameter of the page's address.
 VALID_FOR = timedelta(days=30)
-MOST_MAILS = 3  # to one address about one project, in PERIOD
+MOST_MAILS = 3  # One address gets at most this many mails about one project in PERIOD.
 PERIOD = timedelta(days=7)
-MAX_TOKEN = 300  # characters
+MAX_TOKEN = 300  # A token has at most this many characters.
 _PURPOSE = "copies of answers"
 _SKIPPED = "Skipped"
 
@@ -112,7 +112,9 @@ def _token(project: Project, conversation_id: uuid.UUID, until: datetime) -> str
 
 
 def opened(project: Project, token: str, *, at: datetime) -> uuid.UUID | None:
-    """The conversation of a link's token; None if it is no token of this project, or is too old."""
+    """Return the conversation of a link's token; None if the text is no token of this project, or
+    is too old.
+    """
     if not project.mail_copy or project.is_anonymous or len(token) > MAX_TOKEN:
         return None
     try:

@@ -158,7 +158,7 @@ def test_all_expressions_together_search_for_so_much(setting: str) -> None:
         "name": "drinks",
         "type": "multi_punch",
         "prompt": "Which?",
-        "options": [*"abcdefghijklmnopqrstuvwxyz"],
+        "options": [{"value": each} for each in "abcdefghijklmnopqrstuvwxyz"],
     }
     project = caller.make(drinks, {"name": "why", "type": "open_text", "prompt": "Why?"})
     item = (
