@@ -110,7 +110,7 @@ def test_staff_see_our_copy_beside_its_address_and_why_there_is_none(windows: An
         copy = copied(made.community_id, address)
         page = signed_in_at(windows, staff.client, tab(made.pk, "rewards"))
         hosts = hosts_of(page)
-        field = page.get_by_label("Its picture")
+        field = page.get_by_label("Its picture", exact=True)
         shown = page.locator(".field img.thumbnail")
 
         expect(shown).to_have_attribute("src", f"/pictures/{copy.name}")

@@ -99,7 +99,7 @@ def test_a_range_of_days_is_kept_through_the_pages(windows):
     page = staff_page(windows, tab(made))
 
     page.get_by_label("Last change from").fill(day)
-    page.get_by_role("button", name="Apply").press("Enter")
+    page.get_by_role("form", name="Range of days").get_by_role("button", name="Apply").press("Enter")
     page.get_by_role("link", name="Next").click()
 
     expect(page.get_by_label("Last change from")).to_have_value(day)

@@ -126,7 +126,7 @@ def test_an_option_gets_a_picture_in_the_editor(windows, caller):
     page = editor.open_editor(windows, caller, project)
 
     page.get_by_label("Pictures", exact=True).check()
-    page.get_by_label("Option 2, address of its picture").fill("https://author.example/green.png")
+    page.get_by_label("Option 2, address of its picture", exact=True).fill("https://author.example/green.png")
     page.get_by_label("Option 2, what its picture shows").fill("A meadow")
     editor.save(page)
 
