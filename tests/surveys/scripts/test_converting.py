@@ -226,7 +226,7 @@ def test_a_respondent_of_a_converted_form_sees_what_the_source_would_show():
     ]
     made = caller.make_open(*blocks, delivery={"audience": {"participation": "open_web"}})
     conversation = caller.post(f"/projects/{made['id']}/conversations", {}).json()
-    seen = []
+    seen: list[str] = []
     answers = {"which_colour": "Green", blocks[5]["name"]: 3, "how_good": 4, "which_animals": ["Cat"]}
     while conversation["step"] and len(seen) < 12:
         block = conversation["step"]["block"]
@@ -613,7 +613,7 @@ def test_what_is_too_much_is_left_out_and_named():
     assert 0 < len(found["blocks"]) < 150
     assert found["unmet"][0]["where"] == "The whole"
 
-    deep = {"elements": [{"type": "text", "name": "a"}]}
+    deep: dict[str, Any] = {"elements": [{"type": "text", "name": "a"}]}
     for _ in range(60):
         deep = {"elements": [{"type": "panel", "elements": deep["elements"]}]}
     refused = Caller().post("/scripts/convert", {"format": "surveyjs", "content": json.dumps(deep)})
