@@ -22,6 +22,7 @@ ROW = {**CHOICE, "required": True, "group": "The evening"}
 def test_a_tick_takes_the_error_away_and_moves_nothing(
     windows: Any, phone: bool, check_accessibility: Any
 ) -> None:
+    """Rule 6.211."""
     made = scenario.project(SEVERAL, TEXT)
     page = windows.open(f"/s/{made.slug}", phone=phone, reduced_motion="reduce")
     go_on(page)
@@ -53,6 +54,7 @@ def test_a_tick_takes_the_error_away_and_moves_nothing(
     ids=["text", "number", "stars", "order", "menu"],
 )
 def test_every_control_takes_its_error_away(windows: Any, block: dict[str, Any]) -> None:
+    """Rule 6.211."""
     made = scenario.project({**block, "required": True})
     page = windows.open(f"/s/{made.slug}")
     go_on(page)
@@ -74,6 +76,7 @@ def test_every_control_takes_its_error_away(windows: Any, block: dict[str, Any])
 
 
 def test_each_row_of_a_group_has_its_own(windows: Any) -> None:
+    """Rule 6.211."""
     made = scenario.project({**ROW, "prompt": "The food?"}, {**ROW, "prompt": "The music?"})
     page = windows.open(f"/s/{made.slug}")
     go_on(page)
