@@ -13,7 +13,9 @@ from django.core import checks
 
 
 class AdminConfig(SimpleAdminConfig):
-    """Leaves registering the admin classes to `config.urls`, because workers and most commands need none."""
+    """The configuration of the admin app. `config.urls` registers the admin classes, because workers and most
+    commands need none.
+    """
 
     default_site = "communities.staff.site.Site"
 
@@ -25,5 +27,5 @@ class AdminConfig(SimpleAdminConfig):
 def _check_all_admins(
     app_configs: Sequence[AppConfig] | None, **options: Any
 ) -> Sequence[checks.CheckMessage]:
-    autodiscover()  # in a command that has not loaded `config.urls`
+    autodiscover()  # A command may not have loaded `config.urls`.
     return check_admin_app(app_configs, **options)

@@ -6,7 +6,7 @@ class CommunitiesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        # Imported here because the checks need models and URLs, which are not loaded before.
+        # The import is here because the checks need models and URLs, which are loaded later than this module.
         from allauth.socialaccount.providers import registry  # noqa: PLC0415
 
         import communities.checks  # noqa: F401, PLC0415
@@ -15,7 +15,7 @@ class CommunitiesConfig(AppConfig):
         from communities.ground import key_versions  # noqa: PLC0415
         from communities.models import ApiKey, Community, Member, User  # noqa: PLC0415
 
-        # Keys and members are deleted with their community or user; these deletions are announced too.
+        # Keys and members are deleted with their community or user, so their deletions are announced, too.
         key_versions.connect(ApiKey, Community, Member, User, deleted=(ApiKey, Member))
         for provider in PROVIDERS:
             registry.register(provider)

@@ -1,4 +1,6 @@
-"""System checks: tables that are defined in different places must agree. Django runs them at startup."""
+"""System checks that compare tables which are defined in different places. Django runs the checks
+at startup.
+"""
 
 from __future__ import annotations
 

@@ -17,13 +17,14 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from communities.ground.errors import Forbidden, InvalidRequest, violation
 from communities.models import Member, User
 
-FACTORS = ["totp", "webauthn"]  # types of `mfa.Authenticator`, which is installed if there are accounts
+# The types of `mfa.Authenticator` that are second factors. The app `mfa` is installed if there are accounts.
+FACTORS = ["totp", "webauthn"]
 ADD_ONE = "Add a passkey or an authenticator app under “Passkeys and codes” in your account."
 CONFIRM = "You signed in without yours: please confirm it."
 FIELD = "require_second_factor"
 _CACHE = "_has_second_factor"
-# The keys of a session: the proofs that django-allauth lists and whose they are, and who has proven a factor
-# in a way that is not listed.
+# The keys of a session. The first lists django-allauth's proofs. The second names the user who has proven a
+# factor in a way that is not listed.
 _PROOFS, _PROVER = "account_authentication_methods", "account_authentication_methods_user"
 _PROVEN_BY = "second_factor_proven_by"
 _WANTED = "wanted_before_second_factor"
@@ -32,7 +33,7 @@ _WANTED = "wanted_before_second_factor"
 class SecondFactorMissing(Forbidden):
     """This community requires a second factor of its staff, and the person has none.
 
-    With `factor` they have one, of this type, and their session was opened without it.
+    With `factor`, the person has a second factor of this type, but opened the session without it.
     """
 
     def __init__(self, community_id: int, name: str, factor: str | None = None) -> None:
@@ -69,7 +70,9 @@ def is_missing(request: HttpRequest) -> bool:
 
 
 def is_proven(request: HttpRequest) -> bool:
-    """Whether somebody has proven a factor in this session: a passkey, or a code of an app or on paper."""
+    """Return whether a person has proven a factor in this session: a passkey, or a code of an app or on
+    paper.
+    """
     session, user_id = request.session, int(request.user.pk or 0)
     if session.get(_PROVEN_BY) == user_id:
         return True
@@ -78,14 +81,15 @@ def is_proven(request: HttpRequest) -> bool:
 
 
 def prove(request: HttpRequest, *, user_id: int) -> None:
-    """Note that the session belongs to somebody with a factor, as in a browser that is remembered."""
+    """Record that the session belongs to a person with a factor, as in a browser that is remembered."""
     request.session[_PROVEN_BY] = user_id
 
 
 def note_added(request: HttpRequest, *, user_id: int) -> None:
-    """Note that the session, which has just confirmed who the person is, has added a factor.
+    """Record that the session, in which the person has just confirmed who they are, has added a factor.
 
-    A first factor proves it. Another one does not, because the session may not know the first.
+    Adding the first factor proves it. Adding another factor proves nothing, because the session may not know
+    the first.
     """
     if _factors_of(user_id).count() == 1:
         prove(request, user_id=user_id)
@@ -126,7 +130,8 @@ def is_last(user: User) -> bool:
 def remember_wanted(request: HttpRequest) -> None:
     """Store the address of the page, to which the person returns once they have a second factor.
 
-    It is the page itself if it was opened, else the page that sent the form or the script's request.
+    The address is the page's own address if the page was opened, else the address of the page that sent the
+    form or the script's request.
     """
     is_page = request.method == "GET" and "text/html" in request.headers.get("Accept", "text/html")
     if is_page and "HX-Request" not in request.headers:

@@ -1,4 +1,5 @@
-"""Signing in with a password: limited before any password is hashed, which takes a third of a second of CPU.
+"""Signing in with a password. Attempts are limited before any password is hashed, because a hash takes a
+third of a second of CPU.
 
 Attempts are counted in sliding windows in Redis (without it, in each process) by
 
@@ -6,10 +7,10 @@ Attempts are counted in sliding windows in Redis (without it, in each process) b
     the address and account     somebody who tries many passwords of one account; forgotten after a success
     the account                 many addresses that try passwords of one account
 
-The last one alone would let anybody lock out an account that they know by name. So a browser that has signed
-in before has a signed cookie for that account. Its attempts are counted by that cookie instead, whether they
-succeed or not. The browser keeps its random name in the cookie at later sign-ins; otherwise each sign-in
-would bring new attempts.
+The last limit alone would let anybody lock out an account that they know by name. So a browser that has
+signed in before has a signed cookie for that account. The attempts of this browser are counted by the cookie
+instead, whether they succeed or not. The browser keeps its random name in the cookie at later sign-ins;
+otherwise each sign-in would bring new attempts.
 
 The account is the typed text, an address or a user name; an existing account counts as the same under all its
 names.
@@ -37,21 +38,21 @@ WINDOW = 600  # seconds
 ATTEMPTS_OF_ADDRESS = 30
 ATTEMPTS_OF_ADDRESS_AND_ACCOUNT = 6
 ATTEMPTS_OF_ACCOUNT = 60
-ATTEMPTS_OF_BROWSER = 12  # that has signed in to this account before
+ATTEMPTS_OF_BROWSER = 12  # A browser that has signed in to this account before has this many attempts.
 
-MAX_LOGIN = 320  # characters of a name or mail address
+MAX_LOGIN = 320  # A name or mail address has at most this many characters.
 
 KNOWN_FOR = timedelta(days=90)
 ACCOUNTS_OF_BROWSER = 5
 
-# Limit of this process. Hashing leaves the interpreter free, but it occupies a core and a thread of the web
-# server.
+# The limit of this process. Hashing leaves the interpreter free, but it occupies a core and a thread of the
+# web server.
 MAX_HASHING = 1
-SECONDS_TO_WAIT = 1.0  # for a slot
+SECONDS_TO_WAIT = 1.0  # An attempt waits this long for a slot.
 RETRY_AFTER = 2  # seconds
 _hashing = BoundedSemaphore(MAX_HASHING)
 _waiting = BoundedSemaphore(MAX_HASHING)
-# A browser with a cookie of an account does not wait for strangers, who may be many.
+# The slot for browsers with a cookie of an account. They do not wait for strangers, who may be many.
 _hashing_of_known = BoundedSemaphore(MAX_HASHING)
 _waiting_of_known = BoundedSemaphore(MAX_HASHING)
 
@@ -86,7 +87,7 @@ def _limits(request: HttpRequest, account: str) -> list[tuple[str, int]]:
     if browser is not None:
         return [
             (f"browser:{browser}", ATTEMPTS_OF_BROWSER),
-            (f"browsers:{account}", ATTEMPTS_OF_ACCOUNT),  # one person may collect many cookies
+            (f"browsers:{account}", ATTEMPTS_OF_ACCOUNT),  # One person may collect many cookies.
         ]
     return [
         (f"address:{address}", ATTEMPTS_OF_ADDRESS),
@@ -109,12 +110,12 @@ def forget_attempts(request: HttpRequest, account: str) -> None:
     """After a success, delete the attempts from this address for this account.
 
     A success is not counted for the network address, so many people who share an address can sign in
-    (rule 12.11). Failures of other accounts stay counted, so that signing in to an own account does not help
-    somebody who guesses.
+    (rule 12.11). Failed attempts at other accounts remain counted. Otherwise a person who guesses passwords
+    could reset the count by signing in to their own account.
     """
     address = throttling.hashed(throttling.address_of(request))
     throttling.forget(f"colloquy:sign-in:pair:{address}:{account}")
-    if account not in _known_browsers(request):  # their attempts are not counted by address
+    if account not in _known_browsers(request):  # The attempts of known browsers are not counted by address.
         throttling.give_back(f"colloquy:sign-in:address:{address}")
 
 
@@ -122,8 +123,8 @@ def forget_attempts(request: HttpRequest, account: str) -> None:
 def hashing_slot(request: HttpRequest | None = None) -> Iterator[None]:
     """Limit how many passwords are hashed at the same time.
 
-    Raises TooBusy, so that not too many threads wait. Browsers that have signed in before have a slot
-    separate from that of others.
+    Raises TooBusy, so that not too many threads wait. Browsers that have signed in before have a separate
+    slot.
     """
     is_known = request is not None and bool(_known_browsers(request))
     hashing, waiting = (_hashing_of_known, _waiting_of_known) if is_known else (_hashing, _waiting)
@@ -150,7 +151,7 @@ def is_known_browser(request: HttpRequest, user: Any) -> bool:
 def remember_browser(response: HttpResponse, request: HttpRequest, user: Any) -> None:
     """Store in a cookie that this browser has signed in to the account.
 
-    A known browser keeps its random name: with a new name it would have new attempts each time.
+    A known browser keeps its random name. With a new name the browser would have new attempts each time.
     """
     known, account = _known_browsers(request), account_of(user.pk)
     names = {account: known.get(account) or secrets.token_urlsafe(12), **known}

@@ -58,7 +58,8 @@ def refresh_members(
 ) -> None:
     """Ask the chat platform about members whose roles are old, every minute.
 
-    With a person, finish the communities that their sign-in left: those with higher ids than `after`.
+    With a person, the task finishes the communities that the sign-in left out, which have higher ids than
+    `after`.
     """
     if identity_id is not None and user_id is not None:
         platform_members.refresh_rest(
@@ -72,7 +73,8 @@ def refresh_members(
 def join_written(*, user_id: int, community_id: int | None = None, **_later: object) -> None:
     """Join the entries of communities for an account to its owner, who has just signed in or acted in a chat.
 
-    If the wake is lost, their next sign-in or action joins them, or their visit to a private project.
+    If the wake is lost, the person's next sign-in or action joins the entries, or their visit to a private
+    project.
     """
     identities.join_written(user_id=user_id, community_id=community_id, at=timezone.now())
 

@@ -15,7 +15,9 @@ _POLICY = "default-src 'none'; sandbox"
 
 @require_safe
 def picture(request: HttpRequest, name: str) -> HttpResponse:
-    """A copy, by its random name. A name always refers to the same bytes, so browsers may cache them."""
+    """Serve a copy by its random name. A name always refers to the same bytes, so browsers may cache the
+    copy.
+    """
     row = Picture.objects.only("content", "content_type").filter(name=name).first()
     if row is None or row.content is None:
         raise Http404
@@ -31,7 +33,7 @@ def picture(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def brand(request: HttpRequest, name: str) -> HttpResponse:
-    """The style sheet of a brand. Its address contains everything that it depends on but this program."""
+    """Serve the style sheet of a brand. The style sheet depends only on its address and on this program."""
     look = brands.look_of(name)
     if look is None:
         raise Http404

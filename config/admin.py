@@ -27,7 +27,7 @@ from config import health, queues
 from webhooks.services import metrics as webhook_metrics
 
 WORKER_TIMEOUT = 1.0  # seconds
-LONG_WAIT = 60.0  # seconds, after which something is wrong with a queue
+LONG_WAIT = 60.0  # After this wait, in seconds, a queue has a problem.
 UNREADABLE = "cannot be read from the database"
 QUEUES = {
     "celery": "Opening, closing, clean-up",
@@ -49,10 +49,10 @@ SERVERS = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the page: what was checked, and its state as a text and a symbol.
+    """One line of the page: the object of a check, and its state as a text and a symbol.
 
-    `done` is a tick: there is no problem. `pending` means that the service still tries, `bad` is a problem
-    for people to solve, `closed` a disabled feature.
+    `done` is a tick: there is no problem. `pending` means that the service still tries. `bad` is a problem
+    for people to solve, and `closed` a disabled feature.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Check:
 def page(request: HttpRequest) -> TemplateResponse:
     """The health page of the installation.
 
-    All states are read now, which takes a second at most for the workers.
+    All states are read now. The workers take a second at most.
     """
     servers = check_servers()
     is_readable = servers[0].is_good
@@ -188,7 +188,7 @@ def _waiting(name: str, seconds: float) -> Check:
 
 
 def what_is_off() -> list[Check]:
-    """Features that this installation runs without, by its settings."""
+    """Return the features that this installation lacks by its settings."""
     off = [
         (settings.AI_PROVIDER == "local", "AI model", "none: templates and text statistics work instead"),
         (not settings.METRICS, "Metrics", "off: /metrics shows nothing"),

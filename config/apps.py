@@ -5,7 +5,8 @@ class Installation(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        # Not at module level: it reads the settings. Celery's app must exist before a task is woken.
+        # The import is not at module level, because the module reads the settings. Celery's app must exist
+        # before a task is woken.
         import config.celery  # noqa: F401, PLC0415
         from config import cookies  # noqa: PLC0415
 

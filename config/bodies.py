@@ -13,9 +13,10 @@ from surveys.pages import errors
 
 
 class BodyMiddleware:
-    """Answers a body that is too large, has files or cannot be read: with JSON under /v1, else with a page.
+    """Refuses a body that is too large, has files or cannot be read. The refusal is JSON under /v1, else a
+    page.
 
-    Scripts of our pages ask for JSON too.
+    Scripts of our pages ask for JSON, too.
 
     The web server has not read a body over the limit, and closes the connection after the answer.
     """

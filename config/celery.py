@@ -12,14 +12,15 @@ from django.db import connections
 from config import queues
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# Otherwise a worker would load every page and view for Django's checks, and then ignore their results.
+# Without this variable a worker would load every page and view for Django's checks, and then ignore their
+# results.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
 
 # Celery warns against unpickling tasks as root. Our tasks are JSON.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
 app = Celery("colloquy")
-app.set_default()  # in every thread, not only in the one that imports this module
+app.set_default()  # The app is set in every thread, not only in the thread that imports this module.
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.autodiscover_tasks(["surveys.chat"])
@@ -61,7 +62,7 @@ INTERVALS = {
     "xp.grant_waiting_roles": 60,
 }
 TIMETABLE: dict[str, dict[str, Any]] = {
-    # A message that no worker has fetched by the next run is obsolete.
+    # A message that no worker has fetched before the next run is obsolete.
     name: {"task": name, "schedule": seconds, "options": {"expires": seconds}}
     for name, seconds in INTERVALS.items()
 }

@@ -18,7 +18,9 @@ def schema(request: HttpRequest) -> HttpResponse:
 
 @cache
 def _schema() -> bytes:
-    """Generated once for each process, which takes about a second. It does not change at runtime."""
+    """Return the description, generated once for each process, which takes about a second. It does not change
+    at runtime.
+    """
     description = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     return orjson.dumps(description, option=orjson.OPT_NON_STR_KEYS, default=str)
 

@@ -1,8 +1,8 @@
 """The embedded PostgreSQL and Valkey of this machine, shared by all commands and stopped after the last one.
 
-Each server has a *keeper*: a small background process that starts the server, and stops it once no command
-uses it any more. The processes coordinate by file locks in VAR_DIR. The kernel releases the locks of a
-process that dies, so a killed process leaves no stale state behind:
+Each server has a *keeper*: a small background process that starts the server, and stops the server once no
+command uses it any more. The processes coordinate by file locks in VAR_DIR. The kernel releases the locks of
+a process that dies, so a killed process leaves no stale state behind:
 
     run/<server>.users   locked (shared) by every command that uses the server; the keeper waits for the
                          exclusive lock, which it gets when the last command has ended
@@ -43,11 +43,12 @@ SERVERS = ("postgres", "valkey")
 
 log = logging.getLogger("keeper")
 
-_attached: dict[tuple[str, Path], tuple[str, int]] = {}  # URL and locked file by server and VAR_DIR
+_attached: dict[tuple[str, Path], tuple[str, int]] = {}  # The URL and the locked file, by server and VAR_DIR.
 
 
 def attach(server: str, *, var_dir: Path) -> str:
-    """The URL of an embedded server, started if necessary, which runs at least as long as this process.
+    """Return the URL of an embedded server. The server is started if necessary, and runs at least as long as
+    this process.
 
     Raises CannotStart.
     """
@@ -68,7 +69,7 @@ def attach(server: str, *, var_dir: Path) -> str:
 
 
 def detach(*, var_dir: Path) -> None:
-    """Release the servers. Those that no other process uses have stopped when this returns."""
+    """Release the servers. Servers that no other process uses have stopped when this returns."""
     for server in SERVERS:
         if (server, var_dir) in _attached:
             _, users = _attached.pop((server, var_dir))
@@ -90,7 +91,7 @@ def running_url(server: str, *, var_dir: Path) -> str | None:
         return None
     try:
         return str(json.loads(_run_file(var_dir, server, "json").read_text())["url"])
-    except FileNotFoundError:  # the keeper is stopping
+    except FileNotFoundError:  # The keeper is stopping.
         return None
 
 
@@ -105,7 +106,9 @@ def has_keeper(server: str, *, var_dir: Path) -> bool:
 
 @contextmanager
 def all_stopped(*, var_dir: Path) -> Iterator[bool]:
-    """Yields whether no command uses a server of VAR_DIR. If so, none can start one within the block."""
+    """Yield whether no command uses a server of VAR_DIR. If none does, none can start a server within the
+    block.
+    """
     with ExitStack() as stack:
         yield all(
             _try_lock(stack.enter_context(_run_file(var_dir, server, "users").open("a")), fcntl.LOCK_EX)
@@ -154,16 +157,17 @@ def _start_keeper(server: str, var_dir: Path) -> str:
             [sys.executable, "-m", "config.embedded", server, str(var_dir)],
             cwd=Path(__file__).parent.parent,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,  # for its report; the keeper then writes to the log instead
+            # The pipe is for the keeper's report; the keeper then writes to the log instead.
+            stdout=subprocess.PIPE,
             stderr=output,
             close_fds=True,
-            start_new_session=True,  # Ctrl-C stops the commands, not the servers that they share
+            start_new_session=True,  # Ctrl-C stops the commands, not the servers that they share.
             text=True,
         )
     assert keeper.stdout is not None
     with keeper.stdout:
         line = keeper.stdout.readline()
-    keeper.returncode = 0  # do not wait for it: it may outlive this process
+    keeper.returncode = 0  # This process does not wait for the keeper, which may outlive it.
     if not line:
         raise CannotStart(f"The keeper of {server} ended unexpectedly: see {log_file}.")
     report = json.loads(line)
@@ -179,7 +183,7 @@ def run_keeper(server: str, var_dir: Path) -> int:
     """Start a server, report its URL on standard output, and stop the server when no command uses it any
     more.
 
-    Returns the exit code: 1 if the server did not start, or ended by itself.
+    Returns the exit code: 1 if the server did not start, or ended without a request.
     """
     with _run_file(var_dir, server, "keeper").open("a") as lifetime:
         fcntl.flock(lifetime, fcntl.LOCK_EX)
@@ -202,7 +206,7 @@ def run_keeper(server: str, var_dir: Path) -> int:
 
 
 def _supervise(server: Server, state: Path, users: IO[str]) -> int:
-    """Wait for the server; it is stopped by a signal, or when no command has the lock on `users`."""
+    """Wait for the server, and stop it after a signal or when no command has the lock on `users`."""
     stopping = threading.Event()
 
     def stop(*_: object) -> None:
@@ -245,7 +249,7 @@ def _start(server: str, var_dir: Path, sockets: Path) -> Server:
 def _report(message: dict[str, str]) -> None:
     """Write one line to the command that started the keeper, and close the pipe to it.
 
-    From then on standard output is the log, as standard error is from the start.
+    After that, standard output is the log, as standard error is from the start.
     """
     sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()

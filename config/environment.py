@@ -79,7 +79,9 @@ def is_base_url(text: str) -> None:
 
 
 def is_database_url(text: str) -> None:
-    """A check that libpq accepts the URL. Its own message is not repeated: it contains the password."""
+    """Check that libpq accepts the URL. The message of libpq is not repeated, because it contains the
+    password.
+    """
     try:
         is_postgres = not text or text.startswith(("postgres://", "postgresql://"))
         conninfo_to_dict(text)
@@ -168,7 +170,7 @@ def is_blank_or_sender(text: str) -> None:
 def django_mail(url: str, *, folder: Path) -> dict[str, Any]:
     """Django's settings for a mail server, or for mails as files in a folder if the URL is blank.
 
-    `smtp` encrypts after connecting (STARTTLS) if a password is sent, `smtps` from the start.
+    `smtp` encrypts after connecting (STARTTLS) if a password is sent, and `smtps` encrypts from the start.
     """
     if not url:
         return {
@@ -230,10 +232,10 @@ def is_blank_or_public_key(text: str) -> None:
         return
     if not re.fullmatch("[0-9a-fA-F]{64}", text):
         raise ValidationError("it must be the application's public key: 64 hexadecimal digits.")
-    # Imported only where it is set, as it takes 50 ms.
+    # The import is here because it takes 50 ms, and only installations with the variable need it.
     from nacl.bindings import crypto_core_ed25519_is_valid_point  # noqa: PLC0415
 
-    # False also for points of small order, which accept forged signatures.
+    # The result is False for points of small order, too, which accept forged signatures.
     if not crypto_core_ed25519_is_valid_point(bytes.fromhex(text)):
         raise ValidationError("it is no public key of an application.")
 
@@ -256,7 +258,7 @@ def chat_application(env: Env) -> dict[str, str]:
 
 
 def missing_of_chat(variables: Mapping[str, str]) -> list[str]:
-    """A sentence that names what is missing, if some of the application's variables are set but not all
+    """Return a sentence that names the missing variables, if only some of the application's variables are set
     (rule 12.13).
     """
     wanted = [name for name in variables if name != "CHAT_API_BASE_URL"]
@@ -283,7 +285,9 @@ def chat_of(variables: Mapping[str, str]) -> ChatApplication | None:
 def with_chat_application(
     providers: Mapping[str, ProviderCredentials], application: ChatApplication | None
 ) -> dict[str, ProviderCredentials]:
-    """The identity providers. The chat platform uses our application unless it has credentials of its own."""
+    """Return the identity providers. The chat platform uses our application, unless it has its own
+    credentials.
+    """
     chat = providers["chat"]
     if application is None or chat.client_id or chat.client_secret:
         return dict(providers)
@@ -304,7 +308,7 @@ def django_database(url: str, *, statement_timeout: int, prepared_statements: bo
         "idle_in_transaction_session_timeout": 60,
     }
     options = [f"-c {name}={seconds}s" for name, seconds in timeouts.items()]
-    # A client machine that loses power releases its locks within a minute.
+    # With these options, the locks of a client machine that loses power are released within a minute.
     options += ["-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"]
     options += [str(parts.pop("options", ""))]
     return {
@@ -316,7 +320,8 @@ def django_database(url: str, *, statement_timeout: int, prepared_statements: bo
         "OPTIONS": {
             "connect_timeout": 5,
             "application_name": "colloquy",
-            # For communities.ground.statements: the ORM's own statements are never prepared.
+            # The value is for communities.ground.statements, because the ORM's own statements are never
+            # prepared.
             "prepare_threshold": 2 if prepared_statements else None,
             **parts,
             "options": " ".join(options).strip(),
@@ -334,10 +339,11 @@ def celery_broker(redis_url: str) -> str:
 
 
 def default_secret_key(file: Path, *, debug: bool, is_local: bool) -> str:
-    """The key of an installation without SECRET_KEY: generated and stored in `file` on a local one.
+    """Return the key of an installation without SECRET_KEY. On a local installation, the key is generated and
+    stored in `file`.
 
-    Any other site may have several machines, each of which would generate a different key, so the start
-    stops. With `debug` a public development key is used.
+    Any other site may have several machines. Each would generate a different key, so the start stops. With
+    `debug` a public development key is used.
     """
     if file.exists() or is_local:
         return stored_secret(file)
@@ -347,10 +353,10 @@ def default_secret_key(file: Path, *, debug: bool, is_local: bool) -> str:
 
 
 def _write_once(file: Path, text: str) -> None:
-    """Write a new file unless it exists: if two processes write, one succeeds, and none reads a half-written
+    """Write a new file unless it exists. If two processes write, one succeeds, and none reads a half-written
     file.
     """
-    descriptor, temporary = tempfile.mkstemp(dir=file.parent)  # readable only for the owner
+    descriptor, temporary = tempfile.mkstemp(dir=file.parent)  # Only the owner can read the file.
     try:
         with open(descriptor, "w") as new:
             new.write(text)

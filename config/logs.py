@@ -1,7 +1,7 @@
-"""The log: one JSON object on each line, or short readable lines on a terminal.
+"""The format of the log: one JSON object on each line, or short readable lines on a terminal.
 
 Each line contains the values that the request's middleware and authentication have bound: the request id, the
-community and the key's prefix. It never contains a body or a secret.
+community and the key's prefix. A line never contains a body or a secret.
 """
 
 import logging.config
@@ -17,7 +17,8 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 DEFAULT_LEVEL = "INFO"
 
-# PostgreSQL's message for a failed statement repeats its values. The class of the exception stays.
+# PostgreSQL's message for a failed statement repeats its values, so the message is removed. The class of the
+# exception remains.
 DATABASE_MESSAGE = re.compile(
     r"^((?:psycopg|django\.db)[\w.]*): .*?(?=\n\nThe above exception|\n\nDuring handling|\Z)",
     re.MULTILINE | re.DOTALL,
@@ -27,7 +28,7 @@ DATABASE_MESSAGE = re.compile(
 class LogFormat(StrEnum):
     """The format of a line.
 
-    PREFIXED is for `manage.py run`, which puts the time and the process before it.
+    PREFIXED is for `manage.py run`, which adds the time and the process before each line.
     """
 
     JSON = "json"
@@ -36,7 +37,9 @@ class LogFormat(StrEnum):
 
 
 def default_format(*, debug: bool) -> LogFormat:
-    """Readable lines on a terminal and with `debug`, else JSON. `manage.py run` chooses by COLLOQUY_LOGS."""
+    """Return the format of readable lines on a terminal and with `debug`, else JSON. `manage.py run` chooses
+    by COLLOQUY_LOGS.
+    """
     if chosen := os.environ.get("COLLOQUY_LOGS"):
         return LogFormat(chosen)
     return LogFormat.TERMINAL if debug or sys.stderr.isatty() else LogFormat.JSON
@@ -46,14 +49,14 @@ def _remove_values(_logger: WrappedLogger, _method: str, event: EventDict) -> Ev
     """Remove values of the database and of exceptions, which may be answers (rule 12.7)."""
     if "exception" in event:
         event["exception"] = DATABASE_MESSAGE.sub(r"\1", event["exception"])
-    if event.get("logger") == "celery.app.trace":  # Celery appends the exception's message after a colon
+    if event.get("logger") == "celery.app.trace":  # Celery appends the exception's message after a colon.
         event["event"] = event["event"].split(":")[0]
     return event
 
 
 def _remove_traceback_of_attack(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Remove the traceback of a refused request, such as one for an unknown host, because it contains the
-    sent text.
+    """Remove the traceback of a refused request, such as a request for an unknown host, because the traceback
+    contains the sent text.
     """
     if event.get("logger", "").startswith("django.security."):
         event.pop("exc_info", None)
@@ -106,9 +109,9 @@ def settings(*, log_format: LogFormat, level: str, debug: bool) -> dict[str, Any
         "loggers": {
             "colloquy.requests": {"level": routine},
             "celery": {"level": routine},
-            "celery.beat": {"level": "WARNING"},  # several tasks are due every two seconds
+            "celery.beat": {"level": "WARNING"},  # Several tasks are due every two seconds.
             "django": {"level": level},
-            "django.request": {"level": "ERROR"},  # the request middleware logs each request
+            "django.request": {"level": "ERROR"},  # The request middleware logs each request.
             "django.server": {"handlers": [], "propagate": True, "level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},
             "celery.app.trace": {"level": "WARNING"},

@@ -1,6 +1,6 @@
 """Writes mails as files if there is no mail server.
 
-The files contain secret links, so only this account can read them.
+The files contain secret links, so only the account of this process can read them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 
 class EmailBackend(FileBackend):
-    """Django's files of mails with `FILE_MODE` in a folder with `FOLDER_MODE` (rule 12.9).
+    """Django's backend for mails as files, with `FILE_MODE` in a folder with `FOLDER_MODE` (rule 12.9).
 
-    A file or folder with wider permissions is narrowed.
+    The permissions of a file or folder are narrowed if they are wider.
     """
 
     file_path: str

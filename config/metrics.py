@@ -1,8 +1,8 @@
 """Metrics for Prometheus: the requests of all web processes, the queues and the webhook outbox.
 
-Each web process writes its counters to a file of its own (config/web/gunicorn.py sets the folder); the
-process that replaces it continues the file. The process that is scraped adds up the files. Queues and
-database rows are counted during the scrape.
+Each web process writes its counters to its own file (config/web/gunicorn.py sets the folder), and the process
+that replaces it continues the file. The process that answers a scrape adds up the files. Queues and database
+rows are counted during the scrape.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ from surveys.ai import spending
 from webhooks.services import metrics as webhook_metrics
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)  # seconds
+# The upper bounds of durations in seconds.
+BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 SECONDS_TO_CACHE_DELIVERED = 60
 
 log = structlog.get_logger("colloquy.metrics")
@@ -67,7 +68,9 @@ unlimited_calls = Counter(
 
 
 class MetricsMiddleware:
-    """Counts every request. It is the outermost middleware, so that refusals of other layers count too."""
+    """Counts every request. It is the outermost middleware, so that refusals of other layers are counted,
+    too.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         if not settings.METRICS:
@@ -79,7 +82,7 @@ class MetricsMiddleware:
         response = self.get_response(request)
         count = partial(_count, request, response.status_code, started)
         if response.streaming:
-            # Called after the last chunk, or when the client disconnects.
+            # Django calls `count` after the last chunk, or when the client disconnects.
             response._resource_closers.append(count)  # type: ignore[attr-defined]
         else:
             count()
@@ -97,7 +100,9 @@ def _count(request: HttpRequest, status: int, started: float) -> None:
 
 @cache
 def _histogram(method: str, route: str, status: int) -> Histogram:
-    """The histogram of these labels. The cache halves its cost and is limited by the number of routes."""
+    """Return the histogram of these labels. The cache halves the cost, and is limited by the number of
+    routes.
+    """
     return durations.labels(method, route, status)
 
 
@@ -124,7 +129,7 @@ _unlimited_calls = _UnlimitedCalls()
 @csrf_exempt
 @never_cache
 def page(request: HttpRequest) -> HttpResponse:
-    """All metrics in Prometheus' text format: 404 if METRICS is off, 401 without the METRICS_TOKEN.
+    """Return all metrics in Prometheus' text format; 404 if METRICS is off, 401 without the METRICS_TOKEN.
 
     Only a site that other machines cannot reach, directly or through a proxy, may have no token.
     """
@@ -153,7 +158,7 @@ def _is_for_this_machine() -> bool:
 
 def _has_token(request: HttpRequest) -> bool:
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    # Constant time, so that the duration reveals nothing about the token.
+    # The comparison takes constant time, so that the duration reveals nothing about the token.
     is_right = hmac.compare_digest(token.strip().encode(), str(settings.METRICS_TOKEN).encode())
     return is_right and scheme.lower() == "bearer"
 
@@ -179,7 +184,9 @@ class _ServerCollector(Collector):
 
 
 def _collect(read: Callable[[], list[Metric]], name: str, description: str) -> Iterator[Metric]:
-    """The gauge `name`, 1 or 0 for whether the server answers, and if so its metrics."""
+    """Yield the gauge `name`, which is 1 or 0 for whether the server answers. If it answers, yield its
+    metrics, too.
+    """
     try:
         metrics = read()
     except (AnyDatabaseError, KombuError, RedisError, OSError) as error:
@@ -206,7 +213,9 @@ def _broker_metrics() -> list[Metric]:
 
 
 def _model_metrics() -> list[Metric]:
-    """The counters of calls to a model, which workers keep in Redis. Empty if Redis is unavailable."""
+    """Return the counters of calls to a model, which workers store in Redis; no counters if Redis is
+    unavailable.
+    """
     try:
         totals = spending.totals()
     except (RedisError, OSError):
@@ -280,7 +289,7 @@ def _delivered() -> dict[str, int]:
     """The number of delivered deliveries, counted once a minute for all processes, because it reads the whole
     table.
 
-    Empty if Redis is unavailable.
+    Returns no counts if Redis is unavailable.
     """
     try:
         count = shared_cache.get_or_set(

@@ -9,7 +9,7 @@ from django.db.models import Q
 class KeyFingerprint(models.Model):
     """The fingerprint of the SECRET_KEY that the database's hashes and encrypted secrets were made with.
 
-    There is one row at most.
+    The table has at most one row.
     """
 
     ONLY_ID = 1

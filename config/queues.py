@@ -10,7 +10,7 @@ from typing import Any
 
 from celery import current_app
 
-PUBLISHED_AT = "published_at"  # a header of each message, in Unix seconds
+PUBLISHED_AT = "published_at"  # Each message has this header, in Unix seconds.
 BROKER_TIMEOUT = 1.0  # seconds
 
 
@@ -37,7 +37,9 @@ def names() -> list[str]:
 
 
 def measure() -> list[Queue]:
-    """The state of all queues. Raises what the broker's client raises, in a second if the broker hangs."""
+    """Return the state of all queues. Raises the errors of the broker's client, after a second if the broker
+    hangs.
+    """
     options = {
         **current_app.conf.broker_transport_options,
         "socket_connect_timeout": BROKER_TIMEOUT,

@@ -1,4 +1,4 @@
-"""Django's cache in Redis, as JSON, because unpickling could run code that an attacker has stored
+"""Django's cache in Redis. Values are JSON, because unpickling could run code that an attacker has stored
 (rule 12.8).
 """
 
@@ -25,7 +25,7 @@ class JsonSerializer(BaseSerializer):  # type: ignore[misc] # django-redis has n
 
 
 class JsonClient(DefaultClient):  # type: ignore[misc] # django-redis has no types
-    """Treats a value that is not JSON as absent."""
+    """A cache client that treats a value that is not JSON as absent."""
 
     def get(self, key: str, default: Any = None, *args: Any, **kwargs: Any) -> Any:
         try:

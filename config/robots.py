@@ -1,10 +1,12 @@
-"""What search engines may read: the pages of surveys, which say themselves whether they may be listed."""
+"""The pages that search engines may read. These are the pages of surveys, which say themselves whether they
+may be listed.
+"""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-# A page that may not be read cannot say `noindex`, and would be listed by its address alone.
+# A page that search engines may not read cannot say `noindex`, and they would list it by its address alone.
 _TEXT = "User-agent: *\n" + "".join(
     f"Disallow: {path}\n" for path in ("/admin", "/account", "/chat/", "/mail/", "/metrics", "/v1/")
 )

@@ -26,13 +26,13 @@ def fingerprint() -> str:
 
 
 def is_right() -> bool:
-    """Whether this process has the key of the database, or the database has recorded none."""
+    """Return whether this process has the key of the database, or the database has recorded no key."""
     recorded = KeyFingerprint.objects.values_list("fingerprint", flat=True).first()
     return recorded is None or hmac.compare_digest(recorded, fingerprint())
 
 
 def record() -> None:
-    """Record the key of this process, unless the database has recorded one."""
+    """Record the key of this process, unless the database has recorded a key."""
     KeyFingerprint.objects.bulk_create([_row()], ignore_conflicts=True)
 
 

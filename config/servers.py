@@ -25,11 +25,14 @@ from psycopg import sql
 
 SECONDS_TO_START = 60
 SECONDS_TO_STOP = 20
-MAX_TEMPORARY_PATH = 50  # characters; the whole path of a Unix socket must stay below about 107 bytes
+# A temporary path has at most this many characters, because the whole path of a Unix socket must be below
+# about 107 bytes.
+MAX_TEMPORARY_PATH = 50
 VALKEY_DATABASES = 256
 PR_SET_PDEATHSIG = 1
 # As root, the servers run as the first of these user ids that no account has, with a group of the same
-# number. Neither Debian nor systemd assigns ids from this range. `nobody` is shared by others.
+# number. Neither Debian nor systemd assigns ids from this range. The servers do not run as `nobody`, because
+# other programs share that account.
 OWN_UIDS = range(60_917, 61_000)
 
 Launch = Callable[[list[str], Path, signal.Signals], "subprocess.Popen[bytes]"]
@@ -119,7 +122,9 @@ def valkey_binary() -> Path:
 
 
 def _in_wheel(package: str, pattern: str) -> list[Path]:
-    """Paths inside an installed package, newest first. The package is not imported: that has side effects."""
+    """Return paths inside an installed package, newest first. The package is not imported, because the import
+    has side effects.
+    """
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return []
@@ -150,7 +155,7 @@ def _runs(binary: Path) -> bool:
 def start_postgres(*, data: Path, sockets: Path, log: Path, durable: bool) -> Server:
     """Start PostgreSQL on the folder `data` with a database `colloquy`; both are created if they are missing.
 
-    Without `durable` it never waits for the disk; this is for tests. Raises CannotStart.
+    Without `durable`, which is for tests, the server never waits for the disk. Raises CannotStart.
     """
     binaries = postgres_binaries()
     account = _account_for(data)
@@ -200,10 +205,10 @@ def start_valkey(*, sockets: Path, log: Path) -> Server:
 
 
 def _account_for(folder: Path) -> Account:
-    """The current account.
+    """Return the account that runs the servers of this folder: usually the current account.
 
-    For root, which PostgreSQL refuses: the folder's owner, else an account for the servers. A folder of
-    `nobody` gets that account too.
+    PostgreSQL refuses root. So for root, return the folder's owner, else an account for the servers. A folder
+    of `nobody` gets an account for the servers, too.
     """
     if os.geteuid() != 0:
         return Account(_current_user_name(), os.geteuid(), os.getegid())
@@ -227,10 +232,10 @@ def _is_unassigned(number: int) -> bool:
 
 
 def _initial_account(account: Account) -> Account:
-    """The account that runs initdb, which refuses a user id without a name: `nobody` instead of the servers'
-    account.
+    """Return the account that runs initdb. initdb refuses a user id without a name, so `nobody` replaces the
+    servers' account.
 
-    It creates an empty cluster within a second, which is then handed over. Raises CannotStart.
+    The account creates an empty cluster within a second, which is then handed over. Raises CannotStart.
     """
     if account.is_current:
         return account
@@ -280,9 +285,9 @@ def _launcher(account: Account, binary: Path, folder: Path) -> Launch:
 
 
 def die_with_parent(death_signal: signal.Signals) -> None:
-    """Have the kernel send this signal to the current process when its parent dies (Linux only).
+    """Make the kernel send this signal to the current process when its parent dies (Linux only).
 
-    Call it in a new process, before it executes its program.
+    Call this in a new process, before it executes its program.
     """
     if sys.platform == "linux":
         _libc.prctl(PR_SET_PDEATHSIG, int(death_signal))
@@ -316,14 +321,15 @@ def _give_to_account(folder: Path, account: Account) -> None:
 def _hand_over(data: Path, account: Account) -> None:
     """Give a stopped server's folder to the account that runs the server from now on.
 
-    The folder itself is given last, so that the next start repeats an interrupted run.
+    The folder itself is given last, so that the next start repeats an interrupted handover.
     """
     old = data.stat().st_uid
     if account.is_current or old == account.uid:
         return
     for _, folders, files, parent in os.fwalk(data, topdown=False, follow_symlinks=False):
         for name in [*folders, *files]:
-            # Only files of the old owner, because a hard link to a file of another user must stay theirs.
+            # Only files of the old owner change. A hard link to a file of another user must remain that
+            # user's.
             if os.stat(name, dir_fd=parent, follow_symlinks=False).st_uid == old:
                 os.chown(name, account.uid, account.gid, dir_fd=parent, follow_symlinks=False)
     os.chown(data, account.uid, account.gid)
@@ -378,7 +384,7 @@ def _wait_for_previous_server(data: Path) -> None:
 
 
 def _is_postgres(pid: str) -> bool:
-    if not Path("/proc/self").exists():  # as on macOS; there PostgreSQL checks this itself
+    if not Path("/proc/self").exists():  # macOS has no /proc. There PostgreSQL itself makes this check.
         return True
     try:
         return b"postgres" in Path(f"/proc/{pid}/cmdline").read_bytes()

@@ -14,10 +14,10 @@ from kombu import Exchange, Queue
 from config import embedded, environment, logs
 from config.servers import CannotStart
 
-# At Python's default of 700, a process spends a sixth of its start on garbage collection of objects that it
-# has just loaded.
+# Python's default is 700. With it, a process spends a sixth of its start on garbage collection of objects
+# that it has just loaded.
 gc.set_threshold(10_000)
-django_stubs_ext.monkeypatch()  # allows type parameters at runtime, as in ModelAdmin[User]
+django_stubs_ext.monkeypatch()  # The call allows type parameters at runtime, as in ModelAdmin[User].
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -33,14 +33,14 @@ WEB_CONCURRENCY = _env.int("WEB_CONCURRENCY", 2, validate=environment.between(1,
 WEB_WORKER = _env.str("WEB_WORKER", "colloquy", validate=environment.is_one_of("colloquy", "gthread"))
 # A web process is replaced after this many requests plus up to a quarter; 0 means never.
 WEB_MAX_REQUESTS = _env.int("WEB_MAX_REQUESTS", 20_000, validate=environment.between(0, 100_000_000))
-# Slow clients: a request's body and a response get one second more for every 16 KiB.
+# The limits for slow clients. A request's body and a response get one second more for every 16 KiB.
 _seconds = environment.between(0.1, 600)
 SECONDS_TO_SEND_A_HEADER = _env.float("SECONDS_TO_SEND_A_HEADER", 10.0, validate=_seconds)
 SECONDS_TO_SEND_A_BODY = _env.float("SECONDS_TO_SEND_A_BODY", 10.0, validate=_seconds)
 SECONDS_TO_READ_A_RESPONSE = _env.float("SECONDS_TO_READ_A_RESPONSE", 30.0, validate=_seconds)
 SECONDS_BETWEEN_REQUESTS = _env.float("SECONDS_BETWEEN_REQUESTS", 60.0, validate=_seconds)
-# Limits of one web process: its connections, and the bytes of requests, and of responses, that it buffers for
-# them.
+# Limits of one web process: the connections, and the bytes of requests and of responses that it buffers for
+# the connections.
 WEB_CONNECTIONS = _env.int("WEB_CONNECTIONS", 4000, validate=environment.between(10, 100_000))
 WEB_BUFFER = _env.int("WEB_BUFFER", 67_108_864, validate=environment.between(2_097_152, 2**40))
 BASE_URL = _env.str("BASE_URL", f"http://127.0.0.1:{PORT}", validate=environment.is_web_address)
@@ -54,7 +54,7 @@ PREPARED_STATEMENTS = _env.bool("PREPARED_STATEMENTS", True)
 LOG_LEVEL = _env.str("LOG_LEVEL", "INFO", validate=environment.is_one_of(*environment.LOG_LEVELS))
 # Proxies in front of the web server. Each proxy appends its client's address to X-Forwarded-For.
 TRUSTED_PROXIES = _env.int("TRUSTED_PROXIES", 0, validate=environment.between(0, 10))
-# Beyond these, whoever begins a conversation on an open page does a proof of work first.
+# Beyond these limits, people who begin a conversation on an open page first do a proof of work.
 CONVERSATIONS_PER_ADDRESS_AND_MINUTE = _env.int(
     "CONVERSATIONS_PER_ADDRESS_AND_MINUTE", 30, validate=environment.between(1, 1_000_000)
 )
@@ -62,7 +62,8 @@ CONVERSATIONS_PER_PROJECT_AND_MINUTE = _env.int(
     "CONVERSATIONS_PER_PROJECT_AND_MINUTE", 300, validate=environment.between(1, 1_000_000)
 )
 PROOF_OF_WORK_HASHES = _env.int("PROOF_OF_WORK_HASHES", 50_000, validate=environment.between(1, 10_000_000))
-# Two moves a second; and 300 people behind one address, who answer ten questions a minute.
+# The first limit is two moves a second. The second is for 300 people behind one address, who answer ten
+# questions a minute.
 MOVES_PER_VISITOR_AND_MINUTE = _env.int(
     "MOVES_PER_VISITOR_AND_MINUTE", 120, validate=environment.between(1, 1_000_000)
 )
@@ -78,9 +79,9 @@ LEAST_SECONDS_TO_FIRST_ANSWER = _env.float(
 )
 WEBHOOKS_ALLOW_HTTP = _env.bool("WEBHOOKS_ALLOW_HTTP", False)
 WEBHOOKS_ALLOW_PRIVATE_NETWORKS = _env.bool("WEBHOOKS_ALLOW_PRIVATE_NETWORKS", False)
-# Deliveries that one worker sends concurrently.
+# One worker sends this many deliveries concurrently.
 WEBHOOKS_THREADS = _env.int("WEBHOOKS_THREADS", 32, validate=environment.between(1, 500))
-# Bytes of a picture's file and of our copy, and of all copies of a community.
+# The bytes of a picture's file and of our copy, and the bytes of all copies of a community.
 PICTURE_BYTES = _env.int("PICTURE_BYTES", 2_097_152, validate=environment.between(1_024, 33_554_432))
 PICTURES_BYTES_PER_COMMUNITY = _env.int(
     "PICTURES_BYTES_PER_COMMUNITY", 209_715_200, validate=environment.between(1_024, 2**40)
@@ -90,22 +91,23 @@ METRICS = _env.bool("METRICS", False)
 METRICS_TOKEN: str | None = _env.str("METRICS_TOKEN", None, validate=environment.is_token)
 ANTHROPIC_API_KEY = _env.str("ANTHROPIC_API_KEY", "", validate=environment.is_blank_or_token)
 ANTHROPIC_BASE_URL = _env.str("ANTHROPIC_BASE_URL", "", validate=environment.is_base_url)
-# If it is blank, each kind of work uses its own model (surveys/ai/claude).
+# If the variable is blank, each kind of work uses its own model (surveys/ai/claude).
 ANTHROPIC_MODEL = _env.str("ANTHROPIC_MODEL", "", validate=environment.is_blank_or_token)
-# OpenAI, or a server with the same interface, such as a local one. If only the key is set, it is OpenAI
-# itself.
+# The settings of OpenAI, or of a server with the same interface, such as a local server. If only the key is
+# set, OpenAI itself is used.
 OPENAI_API_KEY = _env.str("OPENAI_API_KEY", "", validate=environment.is_blank_or_token)
 OPENAI_BASE_URL = _env.str("OPENAI_BASE_URL", "", validate=environment.is_base_url)
 OPENAI_MODEL = _env.str("OPENAI_MODEL", "", validate=environment.is_blank_or_token)
 AI_PROVIDER = _env.str("AI_PROVIDER", "", validate=environment.is_one_of("", "anthropic", "openai", "local"))
-# Scripts and analyses that one worker runs concurrently.
+# One worker runs this many scripts and analyses concurrently.
 AI_THREADS = _env.int("AI_THREADS", 8, validate=environment.between(1, 100))
-# An invitation is valid for 14 days. The trail records the decisions of staff since it was sent.
+# The minimum is 14 days, because an invitation is valid for 14 days, and the trail records the decisions of
+# staff since it was sent.
 AUDIT_DAYS = _env.int("AUDIT_DAYS", 365, validate=environment.between(14, 36_500))
 CREDITS_FOR_A_SCRIPT = _env.int("CREDITS_FOR_A_SCRIPT", 1, validate=environment.between(0, 1_000_000))
 CREDITS_FOR_A_QUESTION = _env.int("CREDITS_FOR_A_QUESTION", 1, validate=environment.between(0, 1_000_000))
 AI_CALLS_AT_ONCE = _env.int("AI_CALLS_AT_ONCE", 4, validate=environment.between(1, 32))
-# 0: every answer is read by single calls.
+# With 0, every answer is read by single calls.
 AI_BULK_FROM = _env.int("AI_BULK_FROM", 0, validate=environment.between(0, 1_000_000_000))
 AI_JOBS_PER_COMMUNITY_AND_HOUR = _env.int(
     "AI_JOBS_PER_COMMUNITY_AND_HOUR", 60, validate=environment.between(1, 1_000_000)
@@ -114,7 +116,7 @@ CREDITS_FOR_100_TEXTS = _env.int("CREDITS_FOR_100_TEXTS", 1, validate=environmen
 CREDITS_FOR_10_FOLLOW_UPS = _env.int(
     "CREDITS_FOR_10_FOLLOW_UPS", 1, validate=environment.between(0, 1_000_000)
 )
-# Anybody who answers can have further questions asked: these credits stay for scripts and analyses.
+# Anybody who answers can cause further questions. These credits remain for scripts and analyses.
 CREDITS_KEPT_FROM_FOLLOW_UPS = _env.int(
     "CREDITS_KEPT_FROM_FOLLOW_UPS", 5, validate=environment.between(0, 1_000_000)
 )
@@ -134,17 +136,17 @@ SECONDS_TO_WAIT_FOR_A_SCRIPT = _env.float(
 
 EMAIL_URL = _env.str("EMAIL_URL", "", validate=environment.is_mail_url)
 EMAIL_FROM = _env.str("EMAIL_FROM", "", validate=environment.is_blank_or_sender)
-# Links and invitations to addresses that the reader's account has not confirmed.
+# The limit is for links and invitations to addresses that the reader's account has not confirmed.
 UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY = _env.int(
     "UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY", 1_000, validate=environment.between(0, 1_000_000)
 )
-# Identity providers: each provider with credentials is offered. The game store has a key, and no client id.
+# Identity providers. Each provider with credentials is offered. The game store has a key, and no client id.
 SIGN_IN_PROVIDERS = {
     provider: environment.sign_in_provider(_env, provider)
     for provider in ("chat", "video", "streaming", "game_store", "membership")
 }
 _chat = environment.chat_application(_env)
-# Hours without a visit after which a session ends, and hours after which it ends in any case.
+# The hours without a visit after which a session ends, and the hours after which a session ends in any case.
 _hours = environment.between(1, 24 * 366)
 SESSION_HOURS = (
     _env.int("SESSION_IDLE_HOURS", 24 * 14, validate=_hours),
@@ -161,7 +163,7 @@ if _faults := [
     *environment.missing_of_chat(_chat),
 ]:
     environment.stop(_faults)
-CHAT = environment.chat_of(_chat)  # None if no chat platform is connected
+CHAT = environment.chat_of(_chat)  # None means that no chat platform is connected.
 SIGN_IN_PROVIDERS = environment.with_chat_application(SIGN_IN_PROVIDERS, CHAT)
 AI_PROVIDER = AI_PROVIDER or ("anthropic" if ANTHROPIC_API_KEY else "local")
 if AI_PROVIDER == "anthropic" and not ANTHROPIC_API_KEY:
@@ -180,7 +182,7 @@ BIND = BIND.strip("[]")
 ALLOWED_HOSTS = ALLOWED_HOSTS or ["localhost", "127.0.0.1", "[::1]", str(_site.hostname)]
 CSRF_TRUSTED_ORIGINS = [f"{_site.scheme}://{_site.netloc}"]
 
-if os.environ.get("COLLOQUY_SERVERS") == "none":  # set by manage.py for commands like collectstatic
+if os.environ.get("COLLOQUY_SERVERS") == "none":  # manage.py sets this value for commands like collectstatic.
     DATABASE_URL = DATABASE_URL or "postgresql:///no-database"
     REDIS_URL = REDIS_URL or "redis://no-redis"
 try:
@@ -218,7 +220,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    "django_htmx",  # for its static file, htmx itself
+    "django_htmx",  # The app is for its static file, htmx itself.
 ]
 AUTH_USER_MODEL = "communities.User"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -227,20 +229,21 @@ WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 
 MIDDLEWARE = [
-    "config.metrics.MetricsMiddleware",  # outermost; absent if METRICS is off
-    "surveys.drawing.security.SecurityHeadersMiddleware",  # its headers are on the errors of all layers below
+    "config.metrics.MetricsMiddleware",  # This is the outermost middleware. It is absent if METRICS is off.
+    "surveys.drawing.security.SecurityHeadersMiddleware",  # The errors of all layers below have its headers.
     "communities.gate.middleware.RequestMiddleware",
-    "config.bodies.BodyMiddleware",  # before anything that may read the body
+    "config.bodies.BodyMiddleware",  # This middleware precedes all layers that may read the body.
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "communities.gate.middleware.SessionlessMiddleware",  # skips to the last layer if possible
+    # This middleware skips to the last layer if possible.
+    "communities.gate.middleware.SessionlessMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    # Inside the other layers, because it handles exceptions of its views first
+    # This middleware is inside the other layers, because it handles exceptions of its views first.
     "communities.accounts.middleware.AccountAreaMiddleware",
     "communities.gate.middleware.InnermostMiddleware",
 ]
@@ -248,7 +251,8 @@ AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"
 
 TEMPLATES = [
     {
-        # Our own pages. A question renders in 0.12 ms of CPU, compared with 0.38 ms for Django's templates.
+        # The engine of our own pages. A question renders in 0.12 ms of CPU, compared with 0.38 ms for
+        # Django's templates.
         "BACKEND": "django.template.backends.jinja2.Jinja2",
         "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
@@ -257,7 +261,7 @@ TEMPLATES = [
         },
     },
     {
-        # The admin.
+        # The engine of the admin.
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates" / "staff"],
         "OPTIONS": {
@@ -280,8 +284,8 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
-# Any characters, and any length from eight on, because rules for the kinds of characters make passwords
-# worse.
+# A password has any characters, and any length from eight on, because rules for the kinds of characters make
+# passwords worse.
 _django = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": f"{_django}.MinimumLengthValidator", "OPTIONS": {"min_length": 8}},
@@ -308,11 +312,12 @@ ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_MAX_EMAIL_ADDRESSES = 5
 ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
-ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = False  # `communities.accounts` ends the other sessions
+ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = False  # `communities.accounts` ends the other sessions.
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
-ACCOUNT_RATE_LIMITS = False  # `communities.accounts.limits` counts, atomically and also without Redis
-ACCOUNT_SESSION_REMEMBER = True  # no question at the sign-in; `communities.accounts.lifetimes` decides
-ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True  # in the browser that signed up, and in no other
+ACCOUNT_RATE_LIMITS = False  # `communities.accounts.limits` counts atomically, and also without Redis.
+# The sign-in asks no question, because `communities.accounts.lifetimes` decides.
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True  # The confirmation signs in only the browser that signed up.
 ACCOUNT_FORMS = {
     name: f"communities.accounts.forms.{form}"
     for name, form in {
@@ -342,17 +347,19 @@ MFA_FORMS = {
     }.items()
 }
 MFA_RATE_LIMITS = False
-MFA_ALLOW_UNVERIFIED_EMAIL = True  # people who sign in by a source may have no address
-MFA_RECOVERY_CODES_SHOW_ONCE = True  # `communities.accounts.recovery_codes` keeps hashes
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # People who sign in by an identity provider may have no address.
+MFA_RECOVERY_CODES_SHOW_ONCE = True  # `communities.accounts.recovery_codes` stores hashes.
 MFA_SUPPORTED_TYPES = ["recovery_codes", "totp", "webauthn"]
 MFA_PASSKEY_LOGIN_ENABLED = True
-MFA_WEBAUTHN_USER_VERIFICATION = "required"  # all passkeys were added by devices that support it
+# All passkeys were added by devices that support user verification.
+MFA_WEBAUTHN_USER_VERIFICATION = "required"
 MFA_TRUST_ENABLED = True
 MFA_TOTP_ISSUER = "Colloquy"
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not _is_secure
-SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an e-mail address of another site proves nothing
-SOCIALACCOUNT_EMAIL_VERIFICATION = "none"  # no address of another site is stored
-SOCIALACCOUNT_STORE_TOKENS = False  # `communities.services.people.source_tokens` keeps them, encrypted
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # An e-mail address of another site proves nothing.
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"  # No address of another site is stored.
+# `communities.services.people.source_tokens` stores the tokens, encrypted.
+SOCIALACCOUNT_STORE_TOKENS = False
 SOCIALACCOUNT_LOGIN_ON_GET = False
 SOCIALACCOUNT_FORMS = {"disconnect": "communities.accounts.providers.forms.DisconnectForm"}
 
@@ -401,7 +408,8 @@ STORAGES = {
     },
 }
 WHITENOISE_USE_FINDERS = not _are_collected
-WHITENOISE_AUTOREFRESH = not _are_collected  # find a file when it is requested, not all of them at the start
+# A file is found when it is requested, and not with all other files at the start.
+WHITENOISE_AUTOREFRESH = not _are_collected
 
 # Security
 
@@ -415,26 +423,27 @@ KNOWN_BROWSER_COOKIE_NAME = f"{_prefix}colloquy_browser"
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 MFA_TRUST_COOKIE_NAME = f"{_prefix}colloquy_trusted"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_COOKIE_HTTPONLY = True  # forms contain the token
+CSRF_COOKIE_HTTPONLY = True  # Forms contain the token, so scripts need not read the cookie.
 SECURE_HSTS_SECONDS = 31_536_000 if _is_secure else 0
 SECURE_REDIRECT_EXEMPT = [
     r"^healthz$",
     r"^readyz$",
     r"^metrics$",
-]  # requested inside the network, without TLS
+]  # These addresses are requested inside the network, without TLS.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 SECURE_REFERRER_POLICY = "same-origin"
-DATA_UPLOAD_MAX_MEMORY_SIZE = 8_388_608  # everywhere; `communities.gate.bodies` limits each address
+# The limit applies everywhere; `communities.gate.bodies` limits each address.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8_388_608
 SILENCED_SYSTEM_CHECKS = [
-    "security.W002",  # Content-Security-Policy controls framing, with exceptions for embeddable pages
-    "security.W005",  # subdomains belong to the operator, who may serve them without TLS
-    "security.W021",  # HSTS preloading is the operator's decision
+    "security.W002",  # Content-Security-Policy controls framing, with exceptions for embeddable pages.
+    "security.W005",  # Subdomains belong to the operator, who may serve them without TLS.
+    "security.W021",  # HSTS preloading is the operator's decision.
 ]
 
 # REST interface
 
 REST_FRAMEWORK = {
-    # Closed by default; communities.gate.views.CommunityViewSet opens its own views.
+    # The default is closed. Only communities.gate.views.CommunityViewSet opens its views.
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
@@ -455,7 +464,8 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
-    # Enums stay inline: the default hook names them after their fields, many of which have the name `status`.
+    # Enums remain inline, because the default hook names them after their fields, many of which have the name
+    # `status`.
     "POSTPROCESSING_HOOKS": ["communities.gate.schema.add_components", "surveys.api.schema.add_components"],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
@@ -464,20 +474,21 @@ SPECTACULAR_SETTINGS = {
 
 # Background work: database rows describe the work, and Celery messages only wake the workers
 
-# Not CELERY_BROKER_URL: Celery reads that variable itself and does not understand our unix:// URLs.
+# The name is not CELERY_BROKER_URL, because Celery reads that variable itself and does not understand our
+# unix:// URLs.
 CELERY_BROKER_READ_URL = CELERY_BROKER_WRITE_URL = environment.celery_broker(CELERY_BROKER_URL or REDIS_URL)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 2,
     "socket_timeout": 5,
 }
-# Three workers; the two that wait for endpoints and AI providers use threads. Messages are not acknowledged:
-# they only wake a worker, and the rows still describe the work.
+# The queues of three workers. The two workers that wait for endpoints and AI providers use threads. Messages
+# are not acknowledged, because they only wake a worker, and the rows still describe the work.
 CELERY_TASK_QUEUES = [
     Queue(name, Exchange(name), routing_key=name, no_ack=True) for name in ("celery", "webhooks", "ai")
 ]
 # The webhook sweep shares the queue of deliveries, so wakes do not pile up while that worker is down. The
-# sweep of AI jobs stays on the default queue: it must run while all AI threads are busy.
+# sweep of AI jobs remains on the default queue, because it must run while all AI threads are busy.
 CELERY_TASK_ROUTES = {
     "surveys.make_script": {"queue": "ai"},
     "surveys.run_analysis": {"queue": "ai"},
@@ -487,9 +498,12 @@ CELERY_TASK_ROUTES = {
     "surveys.ask_further": {"queue": "ai"},
     "webhooks.deliver": {"queue": "webhooks"},
     "webhooks.sweep": {"queue": "webhooks"},
-    "communities.send_mails": {"queue": "webhooks"},  # threads, because it waits for a mail server
-    "communities.fetch_pictures": {"queue": "webhooks"},  # as above, for hosts of pictures
-    "communities.refresh_members": {"queue": "webhooks"},  # as above, for the chat platform
+    # This queue has threads, and the task waits for a mail server.
+    "communities.send_mails": {"queue": "webhooks"},
+    # This queue has threads, and the task waits for hosts of pictures.
+    "communities.fetch_pictures": {"queue": "webhooks"},
+    # This queue has threads, and the task waits for the chat platform.
+    "communities.refresh_members": {"queue": "webhooks"},
     "communities.sweep_chat": {"queue": "webhooks"},
     "communities.check_chat": {"queue": "webhooks"},
     "communities.reconcile_chat": {"queue": "webhooks"},
@@ -499,18 +513,19 @@ CELERY_TASK_ROUTES = {
     "surveys.advance_in_chat": {"queue": "webhooks"},
     "xp.grant_role": {"queue": "webhooks"},
 }
-CELERY_ACCEPT_CONTENT = ["json"]  # a message in another form, such as a pickle, is refused
+CELERY_ACCEPT_CONTENT = ["json"]  # A message in another form, such as a pickle, is refused.
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = CELERY_EVENT_SERIALIZER = "json"
 CELERY_TASK_IGNORE_RESULT = True
-# Not for threads, which cannot be killed: there each step has its own timeout
+# The limit does not apply to threads, which cannot be killed. There each step has its own timeout.
 CELERY_TASK_SOFT_TIME_LIMIT = 300
 CELERY_TASK_TIME_LIMIT = 330
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 3  # seconds; the rows still describe unfinished work
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 3  # seconds. The rows still describe unfinished work.
 CELERY_WORKER_ENABLE_SOFT_SHUTDOWN_ON_IDLE = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_DB_REUSE_MAX = 1_000_000_000  # keep the connection; Celery's default opens one for each task
+# Each connection is kept. By default Celery opens a connection for each task.
+CELERY_DB_REUSE_MAX = 1_000_000_000
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
 

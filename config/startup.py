@@ -1,4 +1,4 @@
-"""The check of every process before it serves or works: that it fits the database."""
+"""The check that a process fits its database. Every process makes the check before it serves or works."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = structlog.get_logger("colloquy.startup")
 def check() -> None:
     """Exit with a sentence if this process does not fit its database.
 
-    A database that does not answer, or has no tables yet, is not checked: `/readyz` reports it.
+    A database that does not respond, or that has no tables yet, is not checked; `/readyz` reports it.
     """
     try:
         sentences = _problems()
@@ -24,7 +24,7 @@ def check() -> None:
         log.warning("startup.unchecked", failure=type(error).__name__)
         return
     finally:
-        connection.close()  # processes that are forked from this one must not share it
+        connection.close()  # Processes that are forked from this process must not share the connection.
     if sentences:
         environment.stop(sentences)
 

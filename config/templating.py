@@ -18,7 +18,8 @@ from jinja2.lexer import Token, TokenStream
 from surveys.drawing.rich_text import rich
 
 MARKUP = (".html", ".svg")
-OF_STAFF = "staff/"  # the admin's templates, which are Django's
+# The names of the admin's templates begin with this text. Django's engine renders these templates.
+OF_STAFF = "staff/"
 INCLUDE = re.compile(r'\{% include "([^"]+)" %\}')
 INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 BREAK_AT_TAG = re.compile(r"(?<=>)\n+|(?<!\n)\n+(?=[<>])")
@@ -37,17 +38,18 @@ class AppLoader(app_directories.Loader):
 class CompactMarkup(Extension):
     """Prepares templates when they are compiled: inlines partials, and removes indentation and line breaks.
 
-    A partial included by a literal name becomes part of the template that includes it. Rendering it on its
-    own would take 14 µs each time, and a page has about ten.
+    A partial included by a literal name becomes part of the template that includes it. A partial that is
+    rendered alone takes 14 µs each time, and a page has about ten.
 
-    The rule is that of JSX: a line break next to a tag (HTML or Jinja) disappears, any other becomes one
-    space. Write a space that matters next to a tag within the line, `{{ name }} <b>`, or as `{{ " " }}`.
+    The rule is the same as in JSX: a line break next to a tag (HTML or Jinja) disappears, and any other line
+    break becomes one space. Write a space that matters next to a tag within the line, `{{ name }} <b>`, or as
+    `{{ " " }}`.
     """
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
         if not _is_markup(name):
             return source
-        if self.environment.auto_reload:  # with DEBUG, so that an edited partial is noticed
+        if self.environment.auto_reload:  # With DEBUG, Jinja must notice an edited partial.
             return INDENTATION.sub("", source)
         source = INCLUDE.sub(lambda include: self._partial(include[1]), source)
         return INDENTATION.sub("", source)
@@ -68,18 +70,20 @@ class CompactMarkup(Extension):
 
 
 def environment(**options: Any) -> jinja2.Environment:
-    """Called by the setting TEMPLATES. An undefined name in a template is an error, not a blank."""
+    """Return the environment for the setting TEMPLATES. An undefined name in a template is an error, not a
+    blank.
+    """
     layout = {"trim_blocks": True, "lstrip_blocks": True, "extensions": [CompactMarkup]}
     escapes = {"autoescape": _escapes}
     created = jinja2.Environment(**options | layout | escapes | {"undefined": jinja2.StrictUndefined})
-    # Cached: the address of a static file does not change at runtime.
+    # The addresses are cached, because the address of a static file does not change at runtime.
     created.globals |= {"static": cache(static), "url": reverse}
     created.filters["rich"] = rich
     return created
 
 
 def compile_all() -> None:
-    """Compile every template now rather than in the first request of each worker."""
+    """Compile every template now, and not in the first request of each worker."""
     engine = cast(Jinja2, engines["jinja2"])
     for name in engine.env.list_templates():
         if not name.startswith(OF_STAFF):
@@ -87,7 +91,7 @@ def compile_all() -> None:
 
 
 def _escapes(name: str | None) -> bool:
-    """Whether values are escaped in a template: not in the plain text of mails."""
+    """Return whether values are escaped in a template. They are not escaped in the plain text of mails."""
     return name is None or not name.endswith(".txt")
 
 

@@ -6,11 +6,13 @@ import re
 from decimal import Decimal, InvalidOperation
 from unicodedata import category
 
-from django.utils.formats import get_format
+from django.utils.formats import get_format, get_format_modules
 
 _SIGNS = str.maketrans({"\N{MINUS SIGN}": "-", "\N{FIGURE DASH}": "-", "\N{EN DASH}": "-"})
 _SPACED = re.compile(r"(?<=\d)[ \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}'’](?=\d{3}(?!\d))")
 _OTHER = {",": ".", ".": ","}
+_ONE_GROUP = re.compile(r"(?P<whole>[+-]?\d{1,3})(?P<sign>[.,])(?P<rest>\d{3})")
+_KNOWN = {"no": "nb", "zh": "zh-hans"}
 _CURRENCIES = ("EUR", "USD", "GBP", "CHF")
 _EXAMPLE = "12.50"
 
@@ -25,20 +27,22 @@ def plain(text: str, *, language: str) -> str:
 
     `language` is a tag such as `en` or `pt-BR`. Separators of thousands are removed: the language's own
     separator, spaces and apostrophes, each only between groups of three digits. The other language's notation
-    is accepted too if it has one meaning (`4,5` and `12.500,00` in English), so that no number changes its
-    size. A currency before or after the number is left out.
+    is accepted too if it has one meaning (`4,5`, `0,500` and `12.500,00` in English, but not `12.500` in
+    French), so that no number changes its size. A currency before or after the number is left out.
     """
     written = _cleaned(text)
     decimal = _decimal_sign(language)
     group = _OTHER[decimal]
     d, g = re.escape(decimal), re.escape(group)
-    if re.fullmatch(rf"[+-]?\d{{1,3}}({g}\d{{3}})+({d}\d+)?", written):
+    if decimal not in written and _is_ambiguous(written, language):
+        return text
+    if re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}({g}\d{{3}})+({d}\d+)?", written):
         return written.replace(group, "").replace(decimal, ".")
     if re.fullmatch(rf"[+-]?(\d+({d}\d+)?|{d}\d+)", written):
         return written.replace(decimal, ".")
     if re.fullmatch(rf"[+-]?\d+{g}\d+", written):
         return written.replace(group, ".")
-    if re.fullmatch(rf"[+-]?\d{{1,3}}({d}\d{{3}})+({g}\d+|{d}\d{{3}})", written):
+    if re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}({d}\d{{3}})+({g}\d+|{d}\d{{3}})", written):
         return written.replace(decimal, "").replace(group, ".")
     return text
 
@@ -46,12 +50,12 @@ def plain(text: str, *, language: str) -> str:
 def read(text: str, *, language: str) -> str:
     """The number that a person wrote, as `plain` returns it; empty if there is none.
 
-    Raises UnclearNumber for other texts, and where the language's decimal sign may be meant to separate
-    thousands, as in `12.500` in English.
+    Raises UnclearNumber for other texts, and where one sign may be meant as the decimal sign or to separate
+    thousands, as in `12.500` in English and in French.
     """
     number = plain(text, language=language)
-    if _is_ambiguous(_cleaned(text), language):
-        decimal = Decimal(number)
+    if _is_ambiguous(cleaned := _cleaned(text), language):
+        decimal = Decimal(cleaned.replace(",", "."))
         either, other = f"{decimal.normalize():f}", f"{decimal * 1000:.0f}"
         raise UnclearNumber(
             f"This can be read as {written(either, language=language)} or {other}. Please write one of these."
@@ -75,9 +79,14 @@ def written(number: str, *, language: str) -> str:
 
 
 def _is_ambiguous(written: str, language: str) -> bool:
-    return (
-        re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}{re.escape(_decimal_sign(language))}\d{{3}}", written) is not None
-    )
+    """Whether the only sign may be the decimal sign, and may separate thousands.
+
+    The language's separator of thousands may not be the decimal sign, and no group of thousands is zero.
+    """
+    found = _ONE_GROUP.fullmatch(written)
+    if found is None or int(found["whole"]) == 0:
+        return False
+    return found["sign"] != _group_sign(language) or found["whole"].lstrip("+-").startswith("0")
 
 
 def _cleaned(text: str) -> str:
@@ -92,5 +101,19 @@ def _cleaned(text: str) -> str:
 
 def _decimal_sign(language: str) -> str:
     """The decimal separator: `,` or `.`; keyboards have no other separators."""
-    sign = get_format("DECIMAL_SEPARATOR", lang=language, use_l10n=True)
+    sign = get_format("DECIMAL_SEPARATOR", lang=_known(language), use_l10n=True)
     return sign if sign in _OTHER else "."
+
+
+def _group_sign(language: str) -> str:
+    """The separator of thousands if it is `,` or `.`; empty for another, and for an unknown language."""
+    if not get_format_modules(known := _known(language)):
+        return ""
+    sign = get_format("THOUSAND_SEPARATOR", lang=known, use_l10n=True)
+    other = _OTHER[_decimal_sign(language)]
+    return other if sign in ("", other) else ""  # "" is Django's sign for Chinese
+
+
+def _known(language: str) -> str:
+    """The tag by which Django has the formats of a language, if there is one."""
+    return language if get_format_modules(language) else _KNOWN.get(language.partition("-")[0], language)

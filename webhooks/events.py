@@ -5,7 +5,7 @@ import enum
 from django.db.models import TextChoices
 
 API_VERSION = "v1"
-ALL = "*"  # in a webhook's `events`: every type
+ALL = "*"  # In a webhook's `events`, this value means every type.
 
 
 class EventType(TextChoices):

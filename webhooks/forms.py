@@ -22,17 +22,17 @@ from webhooks.services.deliveries import NOT_ARRIVED
 from webhooks.words import EVENT_MEANINGS
 
 SOME, EVERY = "some", "all"
-MOST_OFFERED = 50  # projects
-MAX_DIGITS = 18  # of an id: below 2**63
+MOST_OFFERED = 50  # At most this many projects are offered.
+MAX_DIGITS = 18  # An id has at most this many digits, and is below 2**63.
 _WRITTEN = {
     "which": "events",
     "about": "project_ids",
     "projects": "project_ids",
-}  # field of the form → field of the model
+}  # The fields of the form are mapped to fields of the model.
 EVENTS = [
     (value, format_html("<span>{} <code>{}</code></span>", EVENT_MEANINGS[EventType(value)], value))
     for value in EventType.values
-    if value != EventType.WEBHOOK_PING  # every webhook receives it
+    if value != EventType.WEBHOOK_PING  # Every webhook receives this event.
 ]
 
 
@@ -93,7 +93,7 @@ class WebhookForm(forms.Form):
             field.help_text = f"The newest {MOST_OFFERED}. The API takes any project."
         if not offered:
             field.help_text = "There are no projects yet."
-        known = {str(project_id) for project_id in offered}  # a deleted project does not count as a change
+        known = {str(project_id) for project_id in offered}  # A deleted project does not count as a change.
         self.initial["projects"] = [each for each in self.initial.get("projects", ()) if each in known]
 
     def clean_name(self) -> str | None:

@@ -94,7 +94,8 @@ class Event(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    # No constraint in the database, because it would make every answer lock the one row of its community.
+    # The database has no constraint, because a constraint would make every answer lock the one row of its
+    # community.
     community = models.ForeignKey(
         "communities.Community", models.CASCADE, related_name="+", db_index=False, db_constraint=False
     )
@@ -139,7 +140,7 @@ class Delivery(models.Model):
     in order. `even_if_off` marks deliveries that somebody requested: a ping or a redelivery.
     """
 
-    PARTITIONS = 4  # of each webhook
+    PARTITIONS = 4  # Each webhook has this many partitions.
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -150,7 +151,7 @@ class Delivery(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="+", db_index=False)
     event = models.ForeignKey(Event, models.CASCADE, related_name="deliveries")
-    partition = models.PositiveSmallIntegerField()  # the number of its partition, 0 to 3
+    partition = models.PositiveSmallIntegerField()  # The number of the partition, 0 to 3.
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     attempt_count = models.PositiveIntegerField(default=0)
     due_at = models.DateTimeField(
@@ -211,8 +212,8 @@ class Delivery(models.Model):
 
     @property
     def arrived_when_sent_again(self) -> bool:
-        """Whether it is delivered because another delivery of its event arrived, after its own attempts
-        failed.
+        """Return whether the delivery counts as delivered because another delivery of its event arrived,
+        after its own attempts failed.
         """
         is_refused = self.response_status is not None and not 200 <= self.response_status < 300
         return self.status == self.Status.DELIVERED and (is_refused or bool(self.error))

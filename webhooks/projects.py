@@ -1,4 +1,6 @@
-"""The names of projects, which belong to another app: that app registers two functions that find them."""
+"""The names of projects, which belong to another app. That app registers two functions that return
+the names.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-# After the first attempt, after the second, and so on.
+# The waits after the first attempt, after the second, and so on.
 WAITS = (
     timedelta(seconds=5),
     timedelta(minutes=5),
@@ -17,7 +17,9 @@ WAITS = (
     timedelta(hours=24),
 )
 MAX_ATTEMPTS = len(WAITS) + 1
-MAX_JITTER = 0.1  # of a wait, added to it so that deliveries that failed together are not retried together
+# At most this part of a wait is added to the wait, so that deliveries that failed together are not retried
+# together.
+MAX_JITTER = 0.1
 
 
 def wait_after(attempts: int, *, jitter: float, retry_after: timedelta | None = None) -> timedelta | None:

@@ -23,14 +23,14 @@ import httpcore2
 from communities.ground.addresses import RefusedHost, connect
 from communities.ground.web_addresses import BadAddress, Endpoint, check_url, parse_url
 
-TIMEOUT = 15.0  # seconds, from resolving the host to the last byte of the response
-MAX_BODY_BYTES = 64 * 1024  # read of a response's body
-MAX_TEXT_LENGTH = 1000  # characters of the body that are stored
-_MAX_RECEIVED_BYTES = MAX_BODY_BYTES + 32 * 1024  # with headers and framing
+TIMEOUT = 15.0  # In seconds, from resolving the host to the last byte of the response.
+MAX_BODY_BYTES = 64 * 1024  # At most this many bytes of a response's body are read.
+MAX_TEXT_LENGTH = 1000  # At most this many characters of the body are stored.
+_MAX_RECEIVED_BYTES = MAX_BODY_BYTES + 32 * 1024  # The limit includes headers and framing.
 _MAX_RETRY_AFTER_LENGTH = 100
 _OWN_HEADERS = [(b"accept-encoding", b"identity"), (b"user-agent", b"Colloquy-Webhooks/1.0")]
 
-# By OpenSSL's X509_V_ERR codes.
+# The sentences by OpenSSL's X509_V_ERR codes.
 _CERTIFICATE_ERRORS = {
     9: "is not valid yet",
     10: "has expired",
@@ -134,7 +134,7 @@ class Connection:
             raise DeliveryError("The endpoint's response was not valid HTTP.") from failure
         endpoint_response = EndpointResponse(response.status, _text(_body(response)), _retry_after(response))
         if connection._h11_state.trailing_data[0]:
-            self.close()  # otherwise bytes after this response would be read as the next one
+            self.close()  # Otherwise bytes after this response would be read as the next response.
         return endpoint_response
 
 
@@ -168,7 +168,7 @@ def _body(response: httpcore2.Response) -> bytes:
     except (_IncompleteResponse, httpcore2.RemoteProtocolError):
         pass
     finally:
-        response.close()  # closes the connection if part of the body is unread
+        response.close()  # The call closes the connection if part of the body is unread.
     return bytes(body)
 
 
@@ -238,7 +238,7 @@ class _Stream(httpcore2.NetworkStream):
                 unsent = unsent[self._socket.send(unsent) :]
             except TimeoutError:
                 raise self._deadline.error() from None
-            except OSError as failure:  # there may be a response nevertheless; httpcore reads it next
+            except OSError as failure:  # There may be a response nevertheless, which httpcore reads next.
                 raise httpcore2.WriteError(str(failure)) from failure
 
     def close(self) -> None:
@@ -247,7 +247,7 @@ class _Stream(httpcore2.NetworkStream):
     def get_extra_info(self, info: str) -> bool:
         """Whether there is something to read, including the end. httpcore asks for nothing else."""
         assert info == "is_readable"
-        poll = select.poll()  # select.select only supports the first 1024 file descriptors
+        poll = select.poll()  # select.select supports only the first 1024 file descriptors.
         poll.register(self._socket, select.POLLIN)
         return bool(poll.poll(0))
 
@@ -266,7 +266,9 @@ def _connected_socket(target: Endpoint, deadline: _Deadline, *, allow_private: b
 
 @functools.cache
 def tls() -> ssl.SSLContext:
-    """The TLS context: trusts the system's certificates, or those of SSL_CERT_FILE. Read once."""
+    """Return the TLS context, read once. It trusts the system's certificates, or the certificates in
+    SSL_CERT_FILE.
+    """
     context = httpcore2.default_ssl_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
@@ -283,7 +285,7 @@ def _tls_socket(plain: socket.socket, host: str, deadline: _Deadline) -> socket.
     except OSError as failure:
         raise DeliveryError("No secure connection to the endpoint could be made.") from failure
     finally:
-        plain.close()  # a wrapped socket has handed over its file descriptor
+        plain.close()  # A wrapped socket has handed over its file descriptor.
 
 
 def _certificate_error(failure: ssl.SSLCertVerificationError) -> str:

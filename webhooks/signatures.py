@@ -12,7 +12,7 @@ from standardwebhooks import Webhook
 
 SECRET_PREFIX = "whsec_"
 SECRET_BYTES = 32
-PREFIX_LENGTH = 10  # characters of a secret that may be shown again
+PREFIX_LENGTH = 10  # At most this many characters of a secret may be shown again.
 
 
 def new_secret() -> str:
@@ -25,7 +25,7 @@ def headers(secrets: Sequence[str], *, event_id: uuid.UUID, body: str, at: datet
 
     A receiver accepts any matching signature, so both secrets work while one replaces the other.
     """
-    at_utc = at.astimezone(UTC)  # the package reads every time as UTC
+    at_utc = at.astimezone(UTC)  # The package reads every time as UTC.
     signatures = [Webhook(secret).sign(str(event_id), at_utc, body) for secret in secrets]
     return {
         "content-type": "application/json",

@@ -1,7 +1,7 @@
-"""SVG badges for achievements without a picture of their own. A number always gives the same badge.
+"""SVG badges for achievements without their own picture. A number always gives the same badge.
 
-The counts of colours (8), symbols (7) and frames (3) have no common divisor. Consecutive numbers therefore
-differ in all three, and a badge repeats only after 168 numbers.
+The counts of colours (8), symbols (7) and frames (3) have no common divisor. So consecutive numbers differ in
+all three, and a badge repeats only after 168 numbers.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _medal(tint: Tint) -> str:
 def _laurel(tint: Tint) -> str:
     """Leaves on both sides of the badge."""
     leaves = []
-    for angle in range(14, 141, 21):  # degrees from the bottom
+    for angle in range(14, 141, 21):  # The angles are degrees from the bottom.
         for side in (-1, 1):
             x = 64 + side * 53 * sin(angle * pi / 180)
             y = 60 + 53 * cos(angle * pi / 180)

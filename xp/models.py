@@ -42,7 +42,7 @@ class Standing(models.Model):
 class XpEntry(models.Model):
     """One change of a member's XP (rule 8.1). A database trigger refuses updates and deletes.
 
-    The one change that it allows: when the giver is erased, a pseudonym replaces their id (rule 7.20).
+    The trigger allows one change: when the giver is erased, a pseudonym replaces their id (rule 7.20).
 
     `delta` is the actual change: a deduction stops at a balance of 0. A second trigger checks that
     `balance_after` equals the previous balance plus `delta`.
@@ -65,8 +65,8 @@ class XpEntry(models.Model):
     source_kind = models.CharField(max_length=17, choices=SourceKind)
     source_ref = models.BigIntegerField(null=True, blank=True, help_text="The project's id.")
     session_number = models.PositiveIntegerField(null=True, blank=True)
-    # No constraint in the database: entries outlive a user who was merged into another. Read it by
-    # `select_related`, which gives None if the user is gone.
+    # The database has no constraint, because entries outlive a user who was merged into another user. Read
+    # the actor by `select_related`, which gives None if the user is gone.
     actor = models.ForeignKey(
         "communities.User",
         models.DO_NOTHING,

@@ -40,8 +40,8 @@ _FACTORS = "second factors"
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """The adapter of accounts. It writes mails as rows, which the worker sends, and takes the texts of mails
-    and of messages from Colloquy.
+    """The adapter of accounts. It writes mails as rows, which the worker sends. The texts of mails and
+    messages are Colloquy's own.
     """
 
     error_messages: ClassVar[dict[str, Any]] = {**DefaultAccountAdapter.error_messages, **wording.ERRORS}
@@ -49,8 +49,8 @@ class AccountAdapter(DefaultAccountAdapter):
     # Mails and messages
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Write the mail into the outbox, so that nobody waits for a mail server, and nobody can measure
-        whether one was used.
+        """Write the mail into the outbox. So nobody waits for a mail server, and nobody can measure whether a
+        mail was sent.
         """
         agent = str(context.get("user_agent", ""))
         values = {
@@ -87,7 +87,7 @@ class AccountAdapter(DefaultAccountAdapter):
             messages.add_message(request, level, words, extra_tags=extra_tags)
 
     def get_reset_password_from_key_url(self, key: str) -> str:
-        """The address always uses BASE_URL, because mails must not trust the Host of a request."""
+        """Return an address below BASE_URL, because mails must not trust the Host of a request."""
         uidb36, _, token = key.partition("-")
         return _address("account_reset_password_from_key", uidb36=uidb36, key=token)
 
@@ -107,8 +107,12 @@ class AccountAdapter(DefaultAccountAdapter):
         return email
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
-        """Inactive people get the same answer as for a wrong password. Raises TooManyAttempts."""
-        if credentials.get("username"):  # the typed text as both: it is looked up as either, and hashed once
+        """Return the user who has these credentials. An inactive user gets the same answer as a wrong
+        password. Raises TooManyAttempts.
+        """
+        # The typed text is passed as both names: the user is looked up by either, and the password is hashed
+        # once.
+        if credentials.get("username"):
             credentials.pop("email", None)
         with sign_in.hashing_slot(request):
             user = super().authenticate(request, **credentials)
@@ -117,7 +121,8 @@ class AccountAdapter(DefaultAccountAdapter):
     def set_password(self, user: Any, password: str) -> None:
         """Set a password unless another request has set one since `user` was loaded.
 
-        Then the page is drawn again: its link or the typed present password is no longer valid.
+        In that case the page is drawn again, because its link or the typed current password is no longer
+        valid.
         """
         earlier = user.password
         with sign_in.hashing_slot(context.request):
@@ -146,7 +151,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return response
 
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
-        """The same page as for a wrong password, so that nobody learns that this account exists."""
+        """Show the same page as for a wrong password, so that nobody learns that this account exists."""
         failures.record(request, "account", "inactive", account=sign_in.account_of(user.pk))
         messages.error(request, wording.MISMATCH)
         return HttpResponseRedirect(reverse("account_login"))
@@ -161,14 +166,14 @@ class AccountAdapter(DefaultAccountAdapter):
         return reverse("account")
 
     def is_safe_url(self, url: str) -> bool:
-        """Only pages of this host: another allowed host is not enough."""
+        """Return whether an address is on this host. Another allowed host is not enough."""
         host = context.request.get_host()
         return url_has_allowed_host_and_scheme(
             url, allowed_hosts={host}, require_https=context.request.is_secure()
         )
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """The address in the form that a session stores: for IPv6 the network, as for limits."""
+        """Return the address in the form that a session stores: for IPv6 the network, as in limits."""
         address = throttling.address_of(request).partition("/")[0]
         try:
             return str(ipaddress.ip_address(address))
@@ -180,7 +185,7 @@ class AccountAdapter(DefaultAccountAdapter):
         user.username = user.username or unnamed()
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Only if a community lets anybody sign up; invitations have a page of their own."""
+        """Return whether a community lets anybody sign up. Invitations have their own page."""
         return sign_ups.community_of(request) is not None
 
     def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
@@ -203,7 +208,9 @@ def _address(name: str, **kwargs: str) -> str:
 
 
 class PlatformAdapter(DefaultSocialAccountAdapter):
-    """Accounts of other sites. `communities.services.people.identities` has decided the owner before."""
+    """Accounts of other sites. `communities.services.people.identities` decides the owner before this adapter
+    is called.
+    """
 
     def list_apps(
         self, request: HttpRequest | None, provider: str | None = None, client_id: str | None = None
@@ -224,7 +231,7 @@ class PlatformAdapter(DefaultSocialAccountAdapter):
         return connections.session()
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
-        return False  # these people have a user already
+        return False  # These people already have a user.
 
     def authenticate_by_email(self, sociallogin: Any) -> None:
         """Find nobody: e-mail addresses of other sites prove nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
-# The first match decides: most browsers also claim to be others.
+# The first match decides, because most browsers also name other browsers in their user agent.
 _BROWSERS = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),

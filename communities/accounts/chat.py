@@ -26,7 +26,7 @@ WHAT = "Chat connections"
 
 
 def is_offered(request: HttpRequest) -> bool:
-    """Whether the account area shows this section to the user."""
+    """Return whether the user sees this section of the account area."""
     return installations.is_configured() and builds(request)
 
 
@@ -62,7 +62,7 @@ def check(request: HttpRequest) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def try_again(request: HttpRequest, task_id: int) -> HttpResponse:
-    """Retry a task that was given up."""
+    """Retry a failed task."""
     community = require_admin(request, request.POST.get("community"))
     try:
         outbox.try_again(actor=community.actor, task_id=task_id, at=timezone.now())

@@ -16,7 +16,7 @@ from communities import sign_in
 from communities.gate import throttling
 
 Way = Literal["password", "code", "passkey", "platform", "link", "account"]
-"""What was not accepted. `account`: the proof was right, but the account is closed."""
+"""The proof that was not accepted. With `account` the proof was right, but the account is closed."""
 OF_PAGES: dict[str, Way] = {
     "mfa_login_webauthn": "passkey",
     "mfa_reauthenticate_webauthn": "passkey",
@@ -24,7 +24,7 @@ OF_PAGES: dict[str, Way] = {
     "account_confirm_email": "link",
     "account_invitation": "link",
 }
-"""Pages that are not drawn at all once their attempts are used up, by the name of their URL."""
+"""Pages that are not drawn once their attempts are used up, by the name of their URL."""
 
 log = structlog.get_logger("colloquy.sign_in")
 
@@ -58,7 +58,7 @@ def record_form(request: HttpRequest, way: Way, form: BaseForm) -> None:
 
 
 def record_dead_link(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Log a link from a mail that does not work, if this is the page that reports it."""
+    """Log a mail's link that does not work, if this page reports such a link."""
     context = getattr(response, "context_data", None) or {}
     name = request.resolver_match.url_name if request.resolver_match else None
     is_dead = context.get("token_fail") or (name == "account_confirm_email" and not context["confirmation"])

@@ -1,4 +1,6 @@
-"""The forms of the account area: django-allauth's with our texts, and refused while no attempts are left."""
+"""The forms of the account area: django-allauth's forms with our texts. They refuse input while no attempts
+are left.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +27,18 @@ from communities.sign_in import TooBusy, TooManyAttempts
 
 MIN_PASSWORD = "At least 8 characters, better 15. Not a common password, and not like your name or address."
 MAX_PASSKEYS, MAX_PASSKEY_NAME = 20, 100
-MAX_CREDENTIAL = 16_384  # characters of the data that a passkey's device sends
+MAX_CREDENTIAL = 16_384  # The data from a passkey's device has at most this many characters.
 UNREADABLE = "This passkey did not prove who you are. Please try again."
 CODE = "The six digits that your authenticator app shows."
 
 
 class Limited(forms.Form):
-    """Checks nothing while no attempts are left. Labels, help texts and placeholders are ours."""
+    """A form that checks nothing while no attempts are left. Labels, help texts and placeholders are ours."""
 
     words: dict[str, tuple[str, str]] = {}
     """Labels and help texts, by the field."""
     way: failures.Way | None = None
-    """What the form takes as proof of who somebody is. Proofs that it refuses are logged."""
+    """The kind of proof that the form takes. Proofs that the form refuses are logged."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -62,7 +64,7 @@ class Limited(forms.Form):
 
 
 class Proof(Limited):
-    """Ends a sign-in by a code or passkey. A correct proof does not count against its address."""
+    """Ends a sign-in by a code or passkey. A correct proof is not counted for its address."""
 
     def full_clean(self) -> None:
         super().full_clean()
@@ -71,7 +73,7 @@ class Proof(Limited):
 
 
 class SignIn(Limited, account.LoginForm):
-    """The sign-in form; it checks no password while no attempts are left."""
+    """The sign-in form. The form checks no password while no attempts are left."""
 
     way = "password"
     account: str | None = None
@@ -127,7 +129,7 @@ class SignUp(Limited, account.SignupForm):
 
     def try_save(self, request: Any) -> Any:
         if self.account_already_exists:
-            with sign_in.hashing_slot():  # takes as long as for a new account
+            with sign_in.hashing_slot():  # The hash takes as long as for a new account.
                 make_password(self.cleaned_data["password1"])
         return super().try_save(request)
 
@@ -135,7 +137,7 @@ class SignUp(Limited, account.SignupForm):
         user.name = self.cleaned_data["name"]
         user.save(update_fields=["name"])
         community = sign_ups.community_of(request)
-        assert community is not None  # the form can only be submitted there
+        assert community is not None  # The form can only be submitted in a community.
         invitations.await_confirmation(
             community_id=community.pk, user=user, email=self.cleaned_data["email"], at=invitations.now()
         )
@@ -182,7 +184,7 @@ class AskReset(Limited, account.ResetPasswordForm):
     words = {"email": ("E-mail address", "")}
 
     def save(self, request: Any, **kwargs: Any) -> str:
-        if not self.users:  # the same work as for an account
+        if not self.users:  # The form does the same work as for an account.
             account.default_token_generator.make_token(User(pk=0, password=""))
         email: str = super().save(request, **kwargs)
         return email
@@ -252,7 +254,7 @@ class _ByPasskey(Limited, passkeys.AuthenticateWebAuthnForm):
             if not answer.authenticator_data.is_user_verified():
                 raise forms.ValidationError(UNREADABLE)
             return super().clean_credential()
-        except (AttributeError, KeyError):  # a part is missing, which every device sends
+        except (AttributeError, KeyError):  # Every device sends all parts, but here a part is missing.
             raise forms.ValidationError(UNREADABLE) from None
 
 

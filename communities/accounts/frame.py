@@ -18,14 +18,18 @@ from communities.models import User
 
 
 def user_of(request: HttpRequest) -> User:
-    """The user who is signed in. For views that have checked that somebody is signed in."""
+    """Return the user who is signed in. Call this only in views that have checked that somebody is
+    signed in.
+    """
     assert isinstance(request.user, User)
     return request.user
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Reads values only when a template uses them, so that other pages cost nothing."""
+    """The values of the frame. Each value is read only when a template uses it, so that other pages cost
+    nothing.
+    """
 
     request: HttpRequest
 
@@ -43,13 +47,13 @@ class Frame:
 
     @property
     def person(self) -> str:
-        """The name of the user who is signed in; empty if nobody is."""
+        """Return the name of the user who is signed in; an empty text if nobody is signed in."""
         user = self.request.user
         return user.get_full_name() if user.is_authenticated else ""
 
     @property
     def forgotten_at(self) -> datetime | None:
-        """When the user who is signed in had all remembered browsers forgotten."""
+        """Return the time when the signed-in user made all remembered browsers require a code again."""
         return user_of(self.request).browsers_forgotten_at
 
     @property

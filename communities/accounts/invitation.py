@@ -35,9 +35,9 @@ CAN = {
 
 @sensitive_post_parameters("password1")
 def page(request: HttpRequest, token: str) -> HttpResponse:
-    """The page shows the inviter and the community.
+    """Show the inviter and the community.
 
-    POST accepts: with the account that is signed in, or with a new one.
+    A POST accepts the invitation, either with the account that is signed in or with a new account.
     """
     at = timezone.now()
     try:
@@ -50,7 +50,7 @@ def page(request: HttpRequest, token: str) -> HttpResponse:
     has_account = _has_account(invitation)
     form = InvitedSignUp(request.POST or None, initial={"name": invitation.name})
     form.judge_password_of(User(email=invitation.email, name=request.POST.get("name", "")))
-    # The account was made since the page was opened, perhaps with this invitation
+    # The person created the account after they opened the page, perhaps with this invitation.
     if request.method == "POST" and has_account:
         return HttpResponseRedirect(request.path)
     if request.method == "POST" and form.is_valid():
@@ -95,7 +95,9 @@ def _accept(request: HttpRequest, token: str, invitation: Invitation) -> HttpRes
 
 
 def _has_account(invitation: Invitation) -> bool:
-    """Whether a person has proven that they own the address. Only the reader of the mail sees that."""
+    """Return whether a person has proven that they own the address. Only the reader of the mail learns the
+    result.
+    """
     return bool(EmailAddress.objects.filter(email=invitation.email, verified=True).exists())
 
 
@@ -109,7 +111,7 @@ def _sign_up(request: HttpRequest, token: str, values: dict[str, Any]) -> HttpRe
         user, invitation = _make_account(token, fresh, at)
     except Refusal as refusal:
         return render(request, "account/invitation_over.html", {"refusal": refusal.message}, status=GONE)
-    except IntegrityError:  # the address was confirmed at this moment
+    except IntegrityError:  # Another request has just confirmed the address.
         return HttpResponseRedirect(request.path)
     messages.success(request, f"Welcome to {invitation.community.name}.")
     response: HttpResponse = complete_signup(request, user=user)
@@ -126,7 +128,7 @@ def _make_account(token: str, fresh: User, at: Any) -> tuple[User, Invitation]:
         identities.leave_unproven(user_id=known.pk)
     user.name, user.password, user.email = fresh.name, fresh.password, invitation.email
     user.save()
-    EmailAddress.objects.filter(user=user).delete()  # nobody has confirmed these addresses
+    EmailAddress.objects.filter(user=user).delete()  # Nobody has confirmed these addresses.
     EmailAddress.objects.create(user=user, email=invitation.email, verified=True, primary=True)
     invitations.admit(invitation, user=user, at=at)
     return user, invitation

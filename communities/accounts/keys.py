@@ -44,7 +44,7 @@ SENT_TWICE = (
 
 @dataclass(frozen=True, slots=True)
 class ShownKey:
-    """A key in the list, with times in the community's time zone. `used` is None if it is not known."""
+    """A key in the list, with times in the community's time zone. `used` is None if the use is unknown."""
 
     listed: ListedKey
     community: OwnCommunity
@@ -149,7 +149,7 @@ def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
             keys.revoke_key(
                 actor=community.actor, community_id=community.id, key_id=key_id, at=timezone.now()
             )
-            # So that the change is effective here even while Redis is down
+            # The cache is emptied, so that the change is effective in this process even while Redis is down.
             transaction.on_commit(caller_cache.clear)
         messages.success(request, f"“{found.key.name}” is revoked.")
         return HttpResponseRedirect(_address(community))
@@ -162,7 +162,7 @@ def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
 
 
 def _find(request: HttpRequest, key_id: int) -> tuple[OwnCommunity, ListedKey]:
-    """A key of a community of the person.
+    """Return a key in a community of the signed-in person.
 
     Raises Http404 for other keys, and NotAnAdmin if the person is no admin there.
     """

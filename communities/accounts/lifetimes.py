@@ -1,8 +1,10 @@
-"""The lifetime of a session: a limit without a visit, and a limit in any case; both are shorter for staff.
+"""The lifetime of a session: a limit without a visit, and an absolute limit. Both limits are shorter for
+staff.
 
-A session row contains the moment at which it ends, and every page refuses the session from then on. Visits to
-the account area and to the admin extend it, and store that the session was used, at most every quarter of an
-hour. Pages on which people answer have no cost: they neither store the use of a session nor extend it.
+A session row contains the moment at which the session ends, and every page refuses the session after that
+moment. Visits to the account area and to the admin extend the session and store its use, at most every
+quarter of an hour. Pages on which people answer neither store the use of a session nor extend the session, so
+they cost nothing.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ from django.utils import timezone
 
 BEGAN, SEEN = "session_began", "session_seen"
 SEEN_EVERY = timedelta(minutes=15)
-MOST_SESSIONS = 50  # of an account (rule 11.31): signing in reads each of them
+# An account has at most this many sessions (rule 11.31), because signing in reads all of them.
+MOST_SESSIONS = 50
 
 
 def begin(sender: object, request: HttpRequest, user: Any, **kwargs: Any) -> None:
     """Start the lifetime of the session when a user signs in.
 
-    If the user has more than MOST_SESSIONS, their oldest sessions end.
+    If the user has more than MOST_SESSIONS sessions, the oldest sessions end.
     """
     now = timezone.now()
     request.session[BEGAN] = now.isoformat()
@@ -35,18 +38,18 @@ def begin(sender: object, request: HttpRequest, user: Any, **kwargs: Any) -> Non
 
 
 def settle(request: HttpRequest) -> None:
-    """Extend the session after a page of the account area or the admin; or end it."""
+    """Extend the session after a page of the account area or the admin, or end the session."""
     if not request.user.is_authenticated:
         return
     session, now = request.session, timezone.now()
-    if BEGAN not in session:  # the session began before this value existed
+    if BEGAN not in session:  # The session began before this value existed.
         session[BEGAN] = now.isoformat()
     elif now - datetime.fromisoformat(session[SEEN]) >= SEEN_EVERY:
         UserSession.objects.filter(session_key=session.session_key).update(last_seen_at=now)
-    elif not session.modified:  # else it is written anyway
+    elif not session.modified:  # A modified session is written anyway.
         return
     _see(request, request.user, now)
-    if session.get_expiry_date() <= now:  # the user became staff, whose sessions are shorter
+    if session.get_expiry_date() <= now:  # The user has become staff, whose sessions are shorter.
         logout(request)
 
 

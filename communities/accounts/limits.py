@@ -2,7 +2,7 @@
 
 Signing in has separate limits. The middleware calls `count` for each request that the table names. A refused
 form is drawn nevertheless: it shows the refusal and keeps the typed values, with the status 429. Pages
-without a form of ours are replaced.
+without one of our forms are replaced by a page with the refusal.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from communities.gate import throttling
 from communities.ground.mail_addresses import canonical
 from communities.sign_in import TooManyAttempts
 
-MINUTES, HOUR, DAY = 600, 3_600, 86_400  # seconds; the first is ten minutes
+MINUTES, HOUR, DAY = 600, 3_600, 86_400  # All values are seconds; the first is ten minutes.
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """At most `attempts` in `seconds`, counted by the address, the account, or the value of a field."""
+    """At most `attempts` requests in `seconds`, counted by the address, the account, or the value
+    of a field.
+    """
 
     by: Literal["address", "account", "email"]
     attempts: int
@@ -35,9 +37,9 @@ class Window:
 class Limit:
     windows: tuple[Window, ...]
     keeps_form: bool = True
-    """Whether the page's form says what was refused; else a page of its own does."""
+    """Whether the page's form shows the refusal. Otherwise a separate page shows it."""
     counts_reading: bool = False
-    """Whether GET counts too: its address holds a secret that somebody may guess."""
+    """Whether GET counts, too, because the address contains a secret that somebody may guess."""
 
 
 def _limit(
@@ -103,11 +105,13 @@ UNLIMITED = {
     "account_logout": "Tells nothing, and ends only one's own session.",
     "source_login": "Counted by its own view, which draws the refusal with the name of the platform.",
 }
-"""Forms that need no row here, and why."""
+"""Forms without a row here, with the reason."""
 
 
 OF_A_SIGN_IN = {"mfa_authenticate": 1, "mfa_login_webauthn": 2}
-"""Forms that prove who signs in, with how many requests of one count: a passkey fetches a challenge first."""
+"""Forms that prove the identity of a person. A passkey sends several requests for one proof, because it
+fetches a challenge first.
+"""
 
 
 def count(request: HttpRequest, url_name: str) -> None:
@@ -152,7 +156,7 @@ def _name(url_name: str, number: int, who: str) -> str:
 
 
 def _who(request: HttpRequest, by: str) -> Iterator[str]:
-    """The owner of the attempt: none if the form lacks the field, or nobody is signed in."""
+    """Yield the owner of the attempt; nothing if the form lacks the field, or if nobody is signed in."""
     if by == "address":
         yield throttling.hashed(throttling.address_of(request))
     elif by == "email":
@@ -162,7 +166,7 @@ def _who(request: HttpRequest, by: str) -> Iterator[str]:
     elif request.user.is_authenticated:
         yield f"user:{request.user.pk}"
     else:
-        pending = unstash_login(request, peek=True)  # the password was correct, and a code is required
+        pending = unstash_login(request, peek=True)  # The password was correct, and a code is required.
         if pending is not None and pending.user is not None:
             yield f"user:{pending.user.pk}"
 

@@ -1,7 +1,7 @@
 """The rules of every page of the account area: attempts are limited, and caches store nothing.
 
-The lifetimes of sessions are applied here too, also for the admin. The page with new recovery codes, and the
-page about a required second factor, are drawn here, because several addresses lead to them.
+The middleware also applies the lifetimes of sessions, for the admin, too. It draws the page with new recovery
+codes and the page about a required second factor, because several addresses lead to these pages.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ AREA, ADMIN = "/account/", "/admin/"
 JOINED = (
     "Your account was joined with another one of yours, so this change was not made. Sign in to that one."
 )
-# django-allauth allows these without confirmation for people who have neither password nor factors and sign
-# in by an identity provider only.
+# django-allauth allows these actions without confirmation for people who sign in only by an identity provider
+# and have neither password nor factors.
 BY_SOURCE_TOO = {
     "account_email": ("POST",),
     "account_set_password": ("GET", "HEAD", "POST"),
@@ -44,7 +44,7 @@ BY_SOURCE_TOO = {
 
 
 class AccountAreaMiddleware:
-    """Other addresses cost only a comparison."""
+    """The middleware of the account area. Requests to other addresses cost only a comparison."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -95,9 +95,9 @@ class AccountAreaMiddleware:
         """Answer three exceptions: too many passwords are being hashed, a community requires a second factor,
         or the person no longer exists.
         """
-        if not hasattr(request, "user"):  # the request has skipped the layers for sessions
+        if not hasattr(request, "user"):  # The request has skipped the layers for sessions.
             return None
-        # Other errors must not read the user, because that may fail
+        # After other errors the user is not read, because that query may fail, too.
         is_likely = presence.refers_to_nobody(exception)
         if isinstance(exception, ActorGone) or (is_likely and _is_gone(request)):
             return sign_in_again(request)
@@ -124,7 +124,7 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
     """Redirect to the sign-in page, which reports it if the account has just been merged into another."""
     with suppress(ActorGone):
         presence.successor_of(user_id=request.user.pk or 0)
-        logout(request)  # the merge has deleted the session, which could store no message
+        logout(request)  # The merge has deleted the session, so the session cannot store a message.
         messages.info(request, JOINED)
     return redirect_to_login(request.get_full_path(), reverse("account_login"))
 
@@ -144,7 +144,7 @@ def explain_second_factor(request: HttpRequest, missing: SecondFactorMissing) ->
     context = {"community": missing.name, "others": others, "confirm": confirm}
     response = render(request, "account/second_factor_missing.html", context, status=HTTPStatus.FORBIDDEN)
     if "HX-Request" in request.headers:
-        response["HX-Refresh"] = "true"  # a part of a page cannot show the explanation
+        response["HX-Refresh"] = "true"  # A part of a page cannot show the explanation.
     return response
 
 

@@ -26,10 +26,11 @@ class OneTimeCodes(auth.TOTP):
     def _mark_code_used(self, code: str) -> bool:
         """Mark a valid code as used.
 
-        Returns False if it or a later one was used already. Only one of two simultaneous requests succeeds.
+        Returns False if this code or a later code was used already. Only one of two simultaneous requests
+        succeeds.
         """
         row = Authenticator.objects.select_for_update().filter(pk=self.instance.pk).first()
-        if row is None:  # the app was removed meanwhile
+        if row is None:  # The app was removed meanwhile.
             return False
         step = _step_of(code, secret=decrypt(row.data["secret"]))
         if step is None or step <= row.data.get(STEP, -1):

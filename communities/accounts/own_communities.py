@@ -17,7 +17,7 @@ from communities.ground.actors import Actor
 from communities.models import CommunitySettings, Member, User
 from communities.services.people import members
 
-MAX_NAMED = 10  # admins
+MAX_NAMED = 10  # At most this many admins are named.
 _CACHE = "_own_communities"
 
 View = Callable[..., HttpResponse]
@@ -47,12 +47,14 @@ class OwnCommunity:
         """A moment in the community's time zone; in UTC if the zone has no such date."""
         try:
             return moment.astimezone(self.zone)
-        except OverflowError:  # the last hours of the year 9999, which some use for “never”, in the east
+        # Some users write the last hours of the year 9999 for “never”. These hours do not exist in eastern
+        # zones.
+        except OverflowError:
             return moment
 
 
 class NotAnAdmin(Exception):
-    """Only admins may do this. The person is a member or a creator of `community`."""
+    """Only admins may do this, and the person is a member or a creator of `community`."""
 
     def __init__(self, community: OwnCommunity) -> None:
         super().__init__()
@@ -60,7 +62,9 @@ class NotAnAdmin(Exception):
 
 
 def communities_of(request: HttpRequest) -> Sequence[OwnCommunity]:
-    """The communities of which the person is a present member; those that they administer are first."""
+    """Return the communities of which the person is a present member. Communities that they administer are
+    first.
+    """
     found: list[OwnCommunity] | None = getattr(request, _CACHE, None)
     if found is None:
         user = request.user
@@ -105,10 +109,11 @@ def choices(request: HttpRequest) -> Sequence[OwnCommunity]:
 
 
 def chosen(request: HttpRequest) -> OwnCommunity | None:
-    """The community in the parameter `community` of the address, else the first; None for people without one.
+    """Return the community in the parameter `community` of the address, else the first community; None for
+    people without a community.
 
-    Raises Http404 for a community of which the person is no member, and SecondFactorMissing. For a person
-    without a second factor, the first community is one that requires none.
+    Raises Http404 for a community of which the person is no member, and raises SecondFactorMissing. A person
+    without a second factor gets the first community that requires none, if there is one.
     """
     own = communities_of(request)
     wanted = request.GET.get("community")
@@ -122,9 +127,9 @@ def chosen(request: HttpRequest) -> OwnCommunity | None:
 
 
 def require_admin(request: HttpRequest, community_id: int | str | None) -> OwnCommunity:
-    """The community, if the person is an admin there.
+    """Return the community if the person is an admin there.
 
-    Raises Http404 for a community of which they are no member, NotAnAdmin for members and creators, and
+    Raises Http404 if the person is no member of the community, NotAnAdmin for members and creators, and
     SecondFactorMissing.
     """
     community = _entered(request, _named(communities_of(request), str(community_id)))
@@ -166,9 +171,9 @@ def for_admins(what: str) -> Callable[[View], View]:
 
 
 def who_can(request: HttpRequest, community: OwnCommunity | None, what: str, *, status: int) -> HttpResponse:
-    """The page that names the people who may create these here.
+    """Return the page that names the people who may create such objects here.
 
-    Without a community, it explains where to find one.
+    Without a community, the page explains where to find a community.
     """
     context = {
         "what": what,

@@ -25,8 +25,9 @@ from django.utils.crypto import constant_time_compare
 
 from communities import second_factors, sign_in
 
-GROUPS, DIGITS_OF_GROUP = 3, 5  # 49 bits, in digits because phones offer those for codes
-ITERATIONS = 100_000  # a sixth of those for passwords, because nobody chooses these codes
+# Three groups of five digits have 49 bits. Phones offer codes only if they consist of digits.
+GROUPS, DIGITS_OF_GROUP = 3, 5
+ITERATIONS = 100_000  # These are a sixth of the iterations for passwords, because codes are random.
 HIDDEN = "•" * DIGITS_OF_GROUP
 _NEW = "_new_recovery_codes"
 
@@ -59,22 +60,24 @@ class HashedCodes(auth.RecoveryCodes):
         return [HIDDEN for _ in self.instance.data["hashes"]]
 
     def validate_code(self, code: str) -> bool:
-        """Use up a code. Only one of two requests with the same code succeeds.
+        """Use up a code, and return whether it was valid. Only one of two requests with the same code
+        succeeds.
 
         Raises TooManyAttempts if too many passwords and codes are being checked.
         """
         stored = self.instance.data["hashes"]
-        if not stored or len(_digits(code)) != GROUPS * DIGITS_OF_GROUP:  # such as a code of an app
+        # The text is another code, for example of an app.
+        if not stored or len(_digits(code)) != GROUPS * DIGITS_OF_GROUP:
             return False
         parts = PBKDF2PasswordHasher().decode(stored[0])
-        with sign_in.hashing_slot(present.request):  # before the row is locked
+        with sign_in.hashing_slot(present.request):  # The slot is taken before the row is locked.
             attempt = hashed(code, str(parts["salt"]), int(parts["iterations"]))
         return self._take(attempt)
 
     @transaction.atomic
     def _take(self, attempt: str) -> bool:
         row = Authenticator.objects.select_for_update().filter(pk=self.instance.pk).first()
-        if row is None:  # replaced by new codes
+        if row is None:  # New codes have replaced the row.
             return False
         left = [each for each in row.data["hashes"] if not constant_time_compare(each, attempt)]
         if len(left) == len(row.data["hashes"]):
@@ -86,7 +89,7 @@ class HashedCodes(auth.RecoveryCodes):
 
     @property
     def did_view(self) -> bool:
-        """True, because the only page with the codes is the answer to the request that made them."""
+        """Return True: people see codes only on the page that answers the request which made the codes."""
         return True
 
 
@@ -111,7 +114,7 @@ def install() -> None:
 
 
 def page_of_new(request: HttpRequest) -> HttpResponse | None:
-    """The page that shows the codes that this request has made; None if it has made none."""
+    """Return the page that shows the codes which this request has made; None if it has made no codes."""
     codes: Sequence[str] | None = getattr(request, _NEW, None)
     if codes is None:
         return None

@@ -1,4 +1,4 @@
-"""The sections of the account area. Apps of higher layers add theirs with `add`."""
+"""The sections of the account area. Apps of higher layers add their sections with `add`."""
 
 from __future__ import annotations
 

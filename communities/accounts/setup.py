@@ -82,12 +82,12 @@ def done(request: HttpRequest, community_id: int) -> HttpResponse:
     community = require_admin(request, community_id)
     if not Community.objects.filter(pk=community_id, user_setup__isnull=False).exists():
         return HttpResponseRedirect(_address(community_id, 0))
-    chosen_community.remember(request, community_id)  # the links lead to the community's pages in the admin
+    chosen_community.remember(request, community_id)  # The links lead to the community's pages in the admin.
     return render(request, "account/setup_done.html", {"community": community})
 
 
 def _picture(community: Community) -> PictureState | None:
-    """The state of the community's picture; None if it has none."""
+    """Return the state of the community's picture; None if the community has no picture."""
     address = community.icon_url
     return copies.state(community_id=community.pk, address=address) if address else None
 

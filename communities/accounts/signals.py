@@ -34,7 +34,7 @@ def connect() -> None:
 
 
 def _rotate_session(sender: object, request: HttpRequest, **kwargs: Any) -> None:
-    """After a change of factors the session gets another key, as after signing in."""
+    """Give the session a new key after a change of factors, as after a sign-in."""
     old = request.session.session_key
     request.session.cycle_key()
     UserSession.objects.filter(session_key=old).update(session_key=request.session.session_key)
@@ -48,7 +48,7 @@ def _note_factor(
 
 
 def _rotate_after_proof(sender: object, request: HttpRequest, **kwargs: Any) -> None:
-    """A signed-in person has confirmed who they are."""
+    """Give the session a new key after a signed-in person has confirmed who they are."""
     if kwargs.get("reauthenticated"):
         _rotate_session(sender, request)
 

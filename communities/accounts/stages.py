@@ -20,23 +20,25 @@ from communities.second_factors import FACTORS
 
 
 class ConfirmAddress(stages.EmailVerificationStage):
-    """Requires a confirmed address only from people who made their account with one.
+    """The step that requires a confirmed address. It applies only to people who signed up with an address.
 
-    Staff who sign in by a user name may have no address, nor may people who sign in by an identity provider.
+    Staff who sign in by a user name may have no address, and neither may people who sign in by an identity
+    provider.
     """
 
     def handle(self) -> tuple[Any, bool]:
         login = self.login
         if login.user is not None and not must_confirm(login.user):
             return None, True
-        # Without a user, the sign-up used an address that has an account: its owner gets a mail that says so.
+        # Without a user, somebody signed up with the address of an existing account. The owner of the account
+        # gets a mail about that.
         send_verification_email_at_login(self.request, login)
         return get_adapter().respond_email_verification_sent(self.request, login.user), True
 
 
 class AskForFactor(AuthenticateStage):
-    """A browser that was remembered before its owner had all browsers forgotten must pass the factor like any
-    other. One that is remembered counts as having passed it.
+    """The step that asks for a second factor. A remembered browser counts as having passed the step, unless
+    its owner had all browsers forgotten since.
     """
 
     def handle(self) -> tuple[Any, bool]:
@@ -55,17 +57,18 @@ class AskForFactor(AuthenticateStage):
         if not is_mfa_enabled(user, FACTORS) or did_use_passwordless_login(request, user):
             return False
         fingerprint, since = trust.create_config_fingerprint(user), user.browsers_forgotten_at.timestamp()
-        # The cookie counts whole seconds, rounded down: a cookie from the same second counts as older.
+        # The cookie stores whole seconds, rounded down. So a cookie from the same second counts as older.
         return not any(
             each.fingerprint == fingerprint and each.at > since for each in trust.decode_trust_cookie(request)
         )
 
 
 def must_confirm(user: AbstractBaseUser) -> bool:
-    """Whether an account was made with an address that nobody has confirmed, and has no other address.
+    """Return whether a person signed up with an address, and has confirmed neither this address nor another
+    one.
 
-    Signing up makes its address the main one; an address that is added later becomes the main one once
-    confirmed.
+    The address of a sign-up is the main address. An address that is added later becomes the main address once
+    it is confirmed.
     """
     states = EmailAddress.objects.filter(user_id=user.pk).values_list("verified", "primary")
     return (False, True) in states and not any(verified for verified, _ in states)

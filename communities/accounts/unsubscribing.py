@@ -1,7 +1,7 @@
 """The page of the unsubscribe link in mails to members: it works without signing in.
 
-Mail programs send the POST themselves when their own button is pressed (RFC 8058: One-Click). They send
-neither cookies nor a CSRF token; the signature in the address identifies the reader of the mail.
+Mail programs send the POST themselves when somebody presses their own button (RFC 8058: One-Click). They send
+neither cookies nor a CSRF token, so the signature in the address identifies the reader of the mail.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ UNDO = "undo"
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, signed: str) -> HttpResponse:
-    """GET asks with one button, because programs open links to check them.
+    """Show one button for a GET request, because programs open links in mails to check them.
 
-    POST unsubscribes, or undoes that.
+    A POST unsubscribes, or undoes that.
     """
     reader = recipients.signed_reader(signed)
     community = Community.objects.filter(pk=reader.community_id).first() if reader else None

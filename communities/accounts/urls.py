@@ -16,14 +16,14 @@ urlpatterns = [
     path("setup/<int:community_id>/", setup.begin, name="account_setup"),
     path("setup/<int:community_id>/done/", setup.done, name="account_setup_done"),
     path("setup/<int:community_id>/<slug:slug>/", setup.step, name="account_setup_step"),
-    # These precede django-allauth's own paths of the same names.
+    # These paths precede django-allauth's own paths of the same names.
     path("signup/", views.SignUp.as_view(), name="account_signup"),
     path("email/", views.Addresses.as_view(), name="account_email"),
     path("password/set/", views.SetPassword.as_view(), name="account_set_password"),
     path("sessions/", views.Sessions.as_view(), name="usersessions_list"),
     path("2fa/browsers/forget/", views.forget_browsers, name="account_forget_browsers"),
-    path("2fa/recovery-codes/download/", views.absent),  # the page with new codes contains the file
-    # Disabled ways of django-allauth: only the ways in the README can sign in.
+    path("2fa/recovery-codes/download/", views.absent),  # The page with new codes contains the file.
+    # These ways to sign in are disabled. Only the ways in the README can sign in.
     path("login/code/confirm/", views.absent),
     path("3rdparty/signup/", views.absent),
     re_path("^social/", views.absent),

@@ -23,7 +23,7 @@ from communities.accounts.providers.freshness import has_just_signed_in, require
 
 
 class SignUp(account.SignupView):
-    """Signing up where a community lets anybody do so; a signed-in user joins instead."""
+    """The page for signing up in a community that lets anybody sign up. A signed-in user joins instead."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         community = sign_ups.community_of(request)
@@ -36,7 +36,7 @@ class SignUp(account.SignupView):
 
 
 class Addresses(account.EmailView):
-    """E-mail addresses; only a confirmed one can be the main one."""
+    """The page of e-mail addresses. Only a confirmed address can become the main one."""
 
     def _action_primary(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         address = self._get_email_address(request)

@@ -14,7 +14,9 @@ ALARM = "If this was not you, set a new password at once and end the other sessi
 
 
 def _notice(subject: str, *paragraphs: str) -> Callable[[Context], Letter]:
-    """A mail about a change of the account, with when and where it was made."""
+    """Return a function that makes a mail about a change of the account, with the time and place of the
+    change.
+    """
 
     def compose(context: Context) -> Letter:
         return Letter(
@@ -78,7 +80,7 @@ def _unknown(context: Context) -> Letter:
     )
 
 
-# By the name under which django-allauth sends them.
+# The mails by the names under which django-allauth sends them.
 LETTERS: dict[str, Callable[[Context], Letter]] = {
     "account/email/email_confirmation": _confirm,
     "account/email/email_confirmation_signup": _confirm,
@@ -121,7 +123,7 @@ LETTERS: dict[str, Callable[[Context], Letter]] = {
 for _name in LETTERS:
     mails.declare(_name, mails.Consent.ASKED)
 
-# Blank: no message, because the next page says it.
+# The messages by their names. A blank message is not shown, because the next page says the same.
 MESSAGES: dict[str, str] = {
     "account/messages/cannot_delete_primary_email.txt": "This is your main address. Choose another first.",
     "account/messages/email_confirmation_failed.txt": "Another account has confirmed this address before.",

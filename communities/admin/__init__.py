@@ -1,4 +1,6 @@
-"""The admin pages of this app. The pages of members are in `xp.admin`, which shows what they earned."""
+"""The admin pages of this app. The pages of members are in `xp.admin`, which also shows what
+members earned.
+"""
 
 from communities.admin import (  # noqa: F401 - they register
     audit,

@@ -1,5 +1,5 @@
-"""Sign-in and security of a user: pages on which superusers see and remove the ways to sign in, for people
-who cannot.
+"""The sign-in and security of a user. On these pages superusers see and remove ways to sign in, for people
+who cannot do that themselves.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class AccountSecurityPages(OperationsModelAdmin[User]):
 
     def _user_path(self, name: str, view: Callable[[HttpRequest, User], HttpResponse]) -> URLPattern:
         def opened(request: HttpRequest, object_id: str) -> HttpResponse:
-            """Only for superusers, because an account may belong to communities that other staff do not
-            see.
+            """Open the page only for superusers, because an account may belong to communities that other
+            staff do not see.
             """
             user = self.get_object(request, object_id) if acting.user_of(request).is_superuser else None
             if user is None:
@@ -133,9 +133,9 @@ class AccountSecurityPages(OperationsModelAdmin[User]):
     def _ask(
         self, request: HttpRequest, user: User, context: dict[str, Any], change: Change, done: str
     ) -> HttpResponse:
-        """The confirmation page, or after a POST the change.
+        """Show the confirmation page, or make the change after a POST.
 
-        The superuser has recently confirmed who they are.
+        The superuser must have confirmed recently who they are.
         """
         address = self.address("sign_in", user.pk)
         if user == acting.user_of(request):
@@ -164,7 +164,7 @@ def _facts(ways: WaysIn) -> list[tuple[str, object]]:
 
 
 def _what_remains(ways: WaysIn) -> str:
-    """The ways in which a user can sign in without their second factors."""
+    """Return the ways in which a user can sign in without a second factor."""
     left = [
         *(["their password"] if ways.has_password else []),
         *(["a new password by mail"] if ways.proven_addresses and not ways.has_password else []),

@@ -83,7 +83,7 @@ class ChatPageAdmin(CommunityModelAdmin[ChatInstallation]):
         return HttpResponseRedirect(self.address("change", actor.community_id))
 
     def again_view(self, request: HttpRequest, object_id: str, task_id: int) -> HttpResponse:
-        """Retry a task that was given up."""
+        """Retry a failed task."""
         actor = self._actor_of(request, object_id)
         if not outbox.is_of(community_id=actor.community_id, task_id=task_id):
             raise Http404
@@ -98,7 +98,9 @@ class ChatPageAdmin(CommunityModelAdmin[ChatInstallation]):
         return HttpResponseRedirect(self.address("change", actor.community_id))
 
     def _actor_of(self, request: HttpRequest, object_id: str) -> Actor:
-        """An admin of the community with this id, which becomes the current one. Raises Http404."""
+        """Return an admin of the community with this id, and make the community the current one. Raises
+        Http404.
+        """
         community_id = communities.id_of(object_id)
         if community_id is None:
             raise Http404

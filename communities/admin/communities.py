@@ -25,7 +25,7 @@ from communities.staff.texts import moment, number
 
 @admin.register(Community)
 class CommunityAdmin(OwnPages[Community], OperationsModelAdmin[Community]):
-    """A row links to the community's own page. Communities are not deleted here."""
+    """The list of communities. A row links to the community's own page. Communities are not deleted here."""
 
     nav = Nav("Communities", "house", 70, is_operations=True)
 

@@ -27,11 +27,13 @@ CORNERS = [("", "As the theme"), ("round", "Round"), ("soft", "Soft"), ("square"
 TIERS = [(value, label) for value, label in Community.TierName.choices]
 OF_COMMUNITY = ("name", "icon_url", "topics", "tier")
 MAX_TOPICS, MAX_TOPIC = 20, 50
-MAX_INTEGER = 2**31 - 1  # of the column
+MAX_INTEGER = 2**31 - 1  # The database column allows no larger number.
 
 
 class CommunityForm(forms.Form):
-    """Each field also sends the value that it showed, so that only what the user changed is saved."""
+    """The form of a community. Each field also sends the value that the page showed, so that only the user's
+    changes are saved.
+    """
 
     name = TextField(max_length=200)
     icon_url = PictureField(
@@ -190,7 +192,7 @@ class CommunityForm(forms.Form):
     def credits_change(self) -> int:
         """The credits to add: the entered number minus the number that was shown.
 
-        The result is negative if credits are taken.
+        A negative number takes credits.
         """
         if "bot_credits" not in self.changed_data:
             return 0

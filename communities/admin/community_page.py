@@ -71,7 +71,7 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """The page works also before any settings were saved."""
+        """Show the page, also before any settings were saved."""
         community_id = communities.id_of(object_id)
         if community_id is None:
             raise Http404
@@ -115,7 +115,7 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
 
 
 def _saved_in_words(request: HttpRequest, actor: Actor, form: CommunityForm) -> str:
-    """A message about the saved values; ticks off the first steps whose settings were chosen as they are.
+    """Return a message about the saved values, and mark the first steps whose settings were chosen.
 
     A save without a change chooses all values on the page. A save with a change chooses the setting whose
     step links to this page.
@@ -129,7 +129,7 @@ def _saved_in_words(request: HttpRequest, actor: Actor, form: CommunityForm) -> 
 
 
 def _say_what_moves(request: HttpRequest, actor: Actor, own: CommunitySettings, form: CommunityForm) -> None:
-    """After a change of the time zone, show which planned times are at another time of day now."""
+    """After a change of the time zone, list the planned times that are now at another time of day."""
     if "time_zone" not in form.changed_data:
         return
     zones = {"before": ZoneInfo(own.time_zone), "after": ZoneInfo(form.cleaned_data["time_zone"])}
@@ -138,7 +138,7 @@ def _say_what_moves(request: HttpRequest, actor: Actor, own: CommunitySettings, 
 
 
 def _say_what_is_corrected(request: HttpRequest, form: CommunityForm) -> None:
-    """After a change of the colours, show which have too little contrast."""
+    """After a change of the colours, list the colours that have too little contrast."""
     if {"accent_color", "background_color"} & set(form.changed_data):
         values = form.cleaned_data
         for note in brands.corrections(values["accent_color"], values["background_color"]):
@@ -146,7 +146,7 @@ def _say_what_is_corrected(request: HttpRequest, form: CommunityForm) -> None:
 
 
 def _ask_for_own_factor(form: CommunityForm) -> None:
-    """Add a link beside the error, because the list of errors has links of its own."""
+    """Add a link beside the error, because each error in the list is a link itself."""
     words = '<a href="{}">Set up a second factor</a> for your own account first.'
     form[second_factors.FIELD].help_text = format_html(words, reverse("mfa_index"))
     form.add_error(second_factors.FIELD, "You have no second factor yourself yet.")
@@ -165,7 +165,7 @@ def _save(actor: Actor, form: CommunityForm) -> None:
 
 
 def _joining(community: Community, own: CommunitySettings) -> list[tuple[str, object]]:
-    """The address for joining, if anybody may join."""
+    """Return the address at which people join, if anybody may join."""
     if not own.allow_sign_up:
         return []
     address = f"{config.BASE_URL}{reverse('account_signup')}?community={community.pk}"

@@ -193,7 +193,8 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
                 keys.revoke_key(
                     actor=actor, community_id=actor.community_id, key_id=row.pk, at=timezone.now()
                 )
-                # So that the change is effective here even while Redis is down
+                # The cache is emptied, so that the change is effective in this process even while Redis is
+                # down.
                 transaction.on_commit(caller_cache.clear)
             messages.success(request, f"“{row.name}” is revoked.")
             return HttpResponseRedirect(self.address("change", row.pk))
@@ -233,8 +234,8 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
 
 
 def role_of(key: ApiKey, access: Mapping[int, str]) -> str:
-    """The current role of a key: the role to which it is restricted, or its maker's from `access`, by user
-    id.
+    """Return the current role of a key. It is the role to which the key is restricted, or the role of its
+    maker in `access`.
     """
     return (key.restricted_to or access.get(key.user_id, "–")).capitalize()
 
@@ -250,7 +251,9 @@ def _by_state(rows: Any, value: str) -> Any:
 
 
 def _access_of_makers(actor: Actor, rows: Sequence[ApiKey]) -> dict[int, str]:
-    """The access of the makers who are present members, by user id. Their keys have the same access."""
+    """Return the access of the makers who are present members, by user id. A key has the access of
+    its maker.
+    """
     user_ids = {key.user_id for key in rows}
     return key_listing.present_access(community_id=actor.community_id, user_ids=user_ids)
 

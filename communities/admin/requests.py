@@ -1,4 +1,6 @@
-"""Stored responses of idempotent requests: the list shows that they exist, without their content."""
+"""Stored responses of idempotent requests. The list shows only that the responses exist, without their
+content.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Users and groups: for superusers, and for staff with Django's permissions for them.
 
-Staff see the members of the communities that they administer, and gain no more rights than they have
-themselves.
+Staff see the members of the communities that they administer, and cannot give anybody more rights than they
+have.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ from communities.staff.base import Nav, OperationsModelAdmin
 from communities.staff.listing import Column, Empty, Filter, Listing, Order
 from communities.staff.texts import moment
 
-FLAGS = ("is_active", "is_staff", "is_superuser")  # the communities' trails may show the values of these
+# The audit trails of communities may show the values of these fields.
+FLAGS = ("is_active", "is_staff", "is_superuser")
 YES_OR_NO = [("yes", "Yes"), ("no", "No")]
 
 
 class IdentityInline(admin.TabularInline[Identity, User]):
     """Accounts on platforms.
 
-    Superusers can delete them. Nobody can add an account, because owners prove their accounts themselves.
+    Superusers can delete accounts. Nobody can add an account, because owners prove their accounts themselves.
     """
 
     model = Identity
@@ -63,7 +64,9 @@ class IdentityInline(admin.TabularInline[Identity, User]):
 
 
 class PasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg] # not generic when run
-    """A password set by staff. Accounts that only a community wrote down are removed from the user first."""
+    """The form for a password that staff set. Accounts that only a community wrote down are first removed
+    from the user.
+    """
 
     def save(self, commit: bool = True) -> User:
         identities.leave_unproven(user_id=self.user.pk)
@@ -74,7 +77,7 @@ class PasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg] # not gen
 @admin.register(User)
 class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
     nav = Nav("Users", "person", 80, is_operations=True)
-    search_fields = ("=id", "username__startswith")  # searches that an index supports
+    search_fields = ("=id", "username__startswith")  # An index supports these searches.
     fieldsets = (
         (None, {"fields": ("username", "password", "name", "email")}),
         ("Permissions", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
@@ -128,7 +131,9 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
         )
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """For superusers only: a new user belongs to no community, so nobody else could see them."""
+        """Allow new users only for superusers. A new user belongs to no community, so other staff could not
+        see the user.
+        """
         return acting.user_of(request).is_superuser
 
     def has_view_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
@@ -138,28 +143,32 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """For superusers only, because Django's log names staff of other communities."""
+        """Show the history only to superusers, because Django's log names staff of other communities."""
         if not acting.user_of(request).is_superuser:
             raise PermissionDenied
         return super().history_view(request, object_id, extra_context)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """This decides about changes of a user's password too."""
+        """Return whether staff may change a user. The result also applies to changes of the user's
+        password.
+        """
         may = admin.ModelAdmin.has_change_permission(self, request, obj)
         return may and (obj is None or staff_rules.may_change_user(staff=acting.user_of(request), user=obj))
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """People are made inactive instead: deleting them would delete their keys, and the author of their
-        projects.
+        """Refuse deletions. Staff make people inactive instead, because a deletion would delete their keys
+        and the author of their projects.
         """
         return False
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Save the related rows of a user, and record the change in the communities that know them."""
+        """Save the related rows of a user, and record the change in the audit trails of the user's
+        communities.
+        """
         super().save_related(request, form, formsets, change)
         if not change:
             return
-        # A field with a default counts as changed if the form was sent without its hidden initial value.
+        # A field with a default counts as changed if the form lacks its hidden initial value.
         changed = [name for name in form.changed_data if form.initial.get(name) != form.cleaned_data[name]]
         if any(each.has_changed() for each in formsets):
             changed.append("accounts")
@@ -178,7 +187,8 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         """Set a password, and record it in the communities that know the user. For superusers only.
 
-        Staff who set a password could sign in as the user, also in communities that the user joins later.
+        The function is for superusers only: other staff could sign in as the user with the password, also in
+        communities that the user joins later.
         """
         if not acting.user_of(request).is_superuser:
             raise PermissionDenied
@@ -216,7 +226,7 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
         return self.link_to_security(user)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
-        """Only superusers make superusers."""
+        """Return the read-only fields. Only superusers can make superusers."""
         is_superuser = acting.user_of(request).is_superuser
         return ("sign_in_and_security",) if is_superuser else ("is_superuser",)
 
@@ -234,7 +244,7 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
 
 @admin.register(Group)
 class GroupAdmin(OperationsModelAdmin[Group], DjangoGroupAdmin):
-    """Groups. Nobody can add a permission to a group that they do not have themselves."""
+    """The page of groups. Nobody can add a permission to a group that they do not have themselves."""
 
     nav = Nav("Groups", "people", 81, is_operations=True)
 
@@ -249,7 +259,9 @@ class GroupAdmin(OperationsModelAdmin[Group], DjangoGroupAdmin):
         return may and (obj is None or staff_rules.may_change_group(staff=acting.user_of(request), group=obj))
 
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """Django calls this for each group of a bulk deletion too."""
+        """Return whether staff may delete a group. Django also calls this method for each group of a bulk
+        deletion.
+        """
         may = admin.ModelAdmin.has_delete_permission(self, request, obj)
         return may and (obj is None or staff_rules.may_change_group(staff=acting.user_of(request), group=obj))
 

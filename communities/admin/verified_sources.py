@@ -59,7 +59,8 @@ class SourceForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     target = TextField(
-        max_length=500,  # of a pasted address; the id in it is shorter
+        # A pasted address has at most this many characters; the id in the address is shorter.
+        max_length=500,
         required=False,
         label="Id",
         help_text="Of the channel, game, server, campaign or tier. Leave it empty for “has an account”.",
@@ -67,7 +68,7 @@ class SourceForm(forms.Form):
     )
 
     def kind_asked(self) -> str:
-        """The chosen provider and rule, with a dot between; empty if none was chosen."""
+        """Return the chosen provider and rule, with a dot between them; an empty text if none was chosen."""
         raise NotImplementedError
 
     def clean(self) -> dict[str, Any]:
@@ -189,7 +190,9 @@ class VerifiedSourceAdmin(CommunityModelAdmin[VerifiedSource]):
         return self.render(request, "admin/form.html", context)
 
     def edit_view(self, request: HttpRequest, actor: Actor, row: VerifiedSource) -> HttpResponse:
-        """Edit the name and the id. The rule itself cannot be edited: another rule is another source."""
+        """Edit the name and the id. The rule itself cannot be edited, because another rule is
+        another source.
+        """
         form = EditForm(request.POST if request.method == "POST" else None, source=row)
         if request.method == "POST" and form.is_valid():
             try:
@@ -241,7 +244,7 @@ def _is_known(kind: str) -> bool:
 
 
 def _state_of(source: VerifiedSource) -> object:
-    """Whether people can sign in with the platform here; otherwise nobody can meet the rule."""
+    """Return whether people can sign in with the platform here; otherwise nobody can meet the rule."""
     if settings.SIGN_IN_PROVIDERS[source.provider].is_offered:
         return state("Yes", "good")
     return state("No: this site has no credentials for it", "bad")

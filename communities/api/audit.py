@@ -20,7 +20,7 @@ from communities.models import AuditEntry
 from communities.services.trail import audit_listing
 from communities.services.trail.audit_listing import Filters
 
-MAX_SEARCH = 200  # characters
+MAX_SEARCH = 200  # A search term has at most this many characters.
 EXAMPLE = {
     "id": "019bfc1e-7d4a-7c53-9d0e-2f6a1b3c4d5e",
     "happened_at": "2026-01-31T09:30:00Z",

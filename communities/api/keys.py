@@ -223,6 +223,7 @@ class KeyViewSet(CommunityViewSet):
     @once
     def destroy(self, request: Request, key_id: int, **kwargs: Any) -> Response:
         keys.revoke_key(actor=self.actor, community_id=self.actor.community_id, key_id=key_id, at=self.at)
-        # So that the change is effective here at once even while Redis is down
+        # The cache is emptied, so that the change is effective in this process at once even while Redis is
+        # down.
         transaction.on_commit(caller_cache.clear)
         return Response(status=204)

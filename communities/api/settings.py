@@ -26,7 +26,7 @@ from communities.services.pictures import copies
 from communities.services.tenants import settings
 from communities.services.tenants.places import is_language_tag, time_zones
 
-MAX_INTEGER = 2**31 - 1  # of the column
+MAX_INTEGER = 2**31 - 1  # The database column allows no larger number.
 EXAMPLE = {
     "community_id": "710000000000000001",
     "locale": "en-GB",

@@ -23,18 +23,20 @@ from communities.chat_platform import pacing
 from communities.chat_platform.pacing import Route
 from communities.ground.outgoing import session_of_bot
 
-MOST_REASON = 512  # bytes of an entry in the server's audit log, encoded
-SHORT_WAIT = timedelta(seconds=5)  # if the platform does not say how long
-AFTER_A_BAN = timedelta(minutes=1)  # the same, if the network in front of the platform has blocked us
-# Codes that ask for a slower pace, with any status: edits of old messages, announcements, a channel, a
-# server.
+MOST_REASON = 512  # The reason in the server's audit log has at most this many bytes, encoded.
+SHORT_WAIT = timedelta(seconds=5)  # The wait if the platform does not say how long to wait.
+AFTER_A_BAN = timedelta(minutes=1)  # The wait if the network in front of the platform has blocked us.
+# Codes that ask for a slower pace, with any status. They concern edits of old messages, announcements, a
+# channel and a server.
 _SLOW_DOWN = frozenset({20016, 20022, 20028, 20029, 30046})
 
 log = structlog.get_logger("colloquy.chat")
 
 
 class PlatformError(Exception):
-    """The platform did not carry out the request. `code` is its own code for the reason, if it gave one."""
+    """The platform did not carry out the request. `code` is the platform's code for the reason, if there is
+    one.
+    """
 
     def __init__(
         self,
@@ -51,7 +53,9 @@ class PlatformError(Exception):
 
 
 class Unreachable(PlatformError):
-    """No answer, an outage, or the bot's calls are stopped for now: a retry may succeed later."""
+    """The platform did not answer, has an outage, or accepts no calls of the bot now. A retry may succeed
+    later.
+    """
 
 
 class RateLimited(PlatformError):
@@ -63,7 +67,7 @@ class Unauthorized(PlatformError):
 
 
 class Refused(PlatformError):
-    """The platform understood the request, and will not carry it out."""
+    """The platform understood the request, and will never carry it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ def request(
     """Send a request to the platform, and return its answer as parsed JSON; None if the answer is empty.
 
     `path` follows the API's base address, such as `/channels/1/messages`. `reason` is shown in the audit log
-    of the server. Without `as_bot` the path contains a token of its own. Raises PlatformError.
+    of the server. Without `as_bot`, the path itself contains a token. Raises PlatformError.
     """
     application = settings.CHAT
     if application is None:
@@ -117,8 +121,8 @@ def request(
 
 
 def require_pace(method: str, path: str) -> None:
-    """Raise the error that a request of the bot would raise now because of a limit, before its content is
-    made.
+    """Raise the error that a limit would cause for a request of the bot now. Callers use this before they
+    create the content.
     """
     if wait := pacing.look(pacing.route_of(method, path), as_bot=True):
         raise _not_now(wait)
@@ -132,7 +136,7 @@ def _not_now(wait: pacing.Wait) -> PlatformError:
 
 
 def _failure(route: Route, response: requests.Response, content: Any, *, as_bot: bool) -> PlatformError:
-    """The error for a response; also applies its limits to all other requests."""
+    """Return the error for a response, and apply the limits in the response to all other requests."""
     raw, status = content if isinstance(content, dict) else {}, response.status_code
     code = raw.get("code") if isinstance(raw.get("code"), int) else None
     message = str(raw.get("message") or f"The chat platform answered {status}.")[:300]
@@ -151,9 +155,9 @@ def _failure(route: Route, response: requests.Response, content: Any, *, as_bot:
 
 
 def _wait(route: Route, response: requests.Response, content: Any) -> timedelta:
-    """The time to wait, which may apply to all requests."""
+    """Return the time to wait, and make all requests wait if the limit is global."""
     by_header = pacing.read_seconds(response.headers.get("Retry-After"))
-    if not isinstance(content, dict):  # the response comes from the network in front of the API
+    if not isinstance(content, dict):  # The response comes from the network in front of the API.
         wait = by_header or AFTER_A_BAN
         log.error("chat.shut_out", seconds=wait.total_seconds())
         pacing.stop_all(wait)
@@ -161,7 +165,8 @@ def _wait(route: Route, response: requests.Response, content: Any) -> timedelta:
     wait = pacing.read_seconds(content.get("retry_after")) or by_header or SHORT_WAIT
     if content.get("global") is True or "X-RateLimit-Global" in response.headers:
         pacing.stop_all(wait)
-    elif response.headers.get("X-RateLimit-Remaining", "0") == "0":  # otherwise a limit of this request only
+    # If requests remain, the limit applies to this request only.
+    elif response.headers.get("X-RateLimit-Remaining", "0") == "0":
         pacing.stop(route, wait)
     return wait
 

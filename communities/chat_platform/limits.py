@@ -1,8 +1,8 @@
 """The limits of the chat platform for a message or window, as data, and a check against them.
 
-The platform refuses a whole message for one character too many, and does not tell the person who pressed a
-button. So every message is checked before it is sent. Lengths are counted in code points. The figures are in
-the platform's documentation; figures that its machine-readable description lacks are marked.
+The platform refuses a whole message for one character too many, and shows no reason to the person who pressed
+a button. So every message is checked before it is sent. Lengths are counted in code points. The figures are
+in the platform's documentation; figures that its machine-readable description lacks are marked.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ EMBEDS = 10
 TITLE, DESCRIPTION, FOOTER, AUTHOR = 256, 4096, 2048, 256
 FIELDS, FIELD_NAME, FIELD_VALUE = 25, 256, 1024
 ATTACHMENT_DESCRIPTION = 1024
-EMBED_TEXT = 6000  # of all embeds of a message together (not in the description)
+# All embeds of a message together have at most this many characters (not in the description).
+EMBED_TEXT = 6000
 COLOUR = 0xFFFFFF
 ADDRESS = 2048
-MENTIONS = 100  # roles that one message notifies
-ROWS, BUTTONS, CUSTOM_ID, LABEL, LINK = 5, 5, 100, 80, 512  # rows: not in the description
+MENTIONS = 100  # One message notifies at most this many roles.
+ROWS, BUTTONS, CUSTOM_ID, LABEL, LINK = 5, 5, 100, 80, 512  # The number of rows is not in the description.
 OPTIONS, OPTION_TEXT, PLACEHOLDER = 25, 100, 150
 WINDOW_TITLE, WINDOW_PARTS, INPUT_LABEL, INPUT_HINT = 45, 5, 45, 100
 INPUT, INPUT_PLACEHOLDER = 4000, 100
-ROW, BUTTON, MENU, TEXT_INPUT, TEXT, LABELLED = 1, 2, 3, 4, 10, 18  # types of components
+ROW, BUTTON, MENU, TEXT_INPUT, TEXT, LABELLED = 1, 2, 3, 4, 10, 18  # The types of components.
 LINK_STYLE = 5
 
 SERVER_EMOJI = re.compile(r"<(a?):([A-Za-z0-9_]{2,32}):([0-9]{15,20})>")
@@ -35,7 +36,9 @@ _SNOWFLAKE = re.compile(r"[0-9]{15,20}")
 
 
 def check_message(message: Mapping[str, Any]) -> list[str]:
-    """The reasons why the platform would refuse a message, as sentences; empty if it would not."""
+    """Return the reasons why the platform would refuse a message, as sentences; an empty list for a valid
+    message.
+    """
     embeds: Sequence[Any] = message.get("embeds") or []
     rows: Sequence[Any] = message.get("components") or []
     content = message.get("content") or ""
@@ -59,7 +62,9 @@ def check_message(message: Mapping[str, Any]) -> list[str]:
 
 
 def check_window(window: Mapping[str, Any]) -> list[str]:
-    """The reasons why the platform would refuse a window (a “modal”), as sentences; empty if it would not."""
+    """Return the reasons why the platform would refuse a window (a “modal”), as sentences; an empty list for
+    a valid window.
+    """
     faults = list(_required("title", window.get("title"), WINDOW_TITLE))
     faults += _required("custom_id", window.get("custom_id"), CUSTOM_ID)
     parts: Sequence[Any] = window.get("components") or []
@@ -71,7 +76,7 @@ def check_window(window: Mapping[str, Any]) -> list[str]:
 
 
 def emoji_of(text: str) -> dict[str, Any] | None:
-    """The platform's form of one emoji, Unicode or custom (`<:name:id>`); None if it is neither."""
+    """Return the platform's form of one emoji, Unicode or custom (`<:name:id>`); None for any other text."""
     text = text.strip()
     if match := SERVER_EMOJI.fullmatch(text):
         return {"id": match[3], "name": match[2], "animated": bool(match[1])}

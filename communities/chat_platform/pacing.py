@@ -2,8 +2,8 @@
 Redis.
 
 The platform counts requests in buckets. A route belongs to a bucket, and each channel, server or webhook has
-its own count in it. Nothing here sleeps: a caller that would have to wait gets the time to wait. If Redis is
-down, requests are sent uncounted, and the platform itself refuses too many.
+its own count in the bucket. Nothing here sleeps: a caller that would have to wait gets the time to wait.
+While Redis is down, requests are sent uncounted, and the platform itself refuses too many.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ from redis.exceptions import RedisError
 
 from communities.ground import redis_connection
 
-CIRCUIT_OPEN = timedelta(minutes=5)  # after the bot's token was refused
-PER_SECOND = 45  # of the bot in total; the platform allows 50
-EDITS_PER_SECOND = 25  # of these, so that posts and roles have a share that edits never use
-YIELDING = timedelta(seconds=1.5)  # of edits, after a post or a role had to wait
+# All calls stop for this time after the platform refused the bot's token.
+CIRCUIT_OPEN = timedelta(minutes=5)
+PER_SECOND = 45  # The bot sends at most this many requests in a second; the platform allows 50.
+# Edits use at most this many of these requests, so that posts and roles always have a share.
+EDITS_PER_SECOND = 25
+YIELDING = timedelta(seconds=1.5)  # Edits wait for this time after a post or a role had to wait.
 MAX_WAIT = timedelta(hours=24)
 _DAY = 86_400
 _MAJOR = re.compile(r"/(channels|guilds|webhooks)/(\d+)(?:/([^/]+))?")
 _PREFIX = "colloquy:chat:"
 
 # KEYS: pause, circuit, second, bucket of the route, stop of the route, whether edits yield. ARGV: prefix of
-# buckets, major, whether the bot calls, calls in a second, how long edits yield if this one has to wait (0:
-# this is an edit), whether to count it. Returns the reason to wait (pause, circuit, bucket, second) and the
-# time in milliseconds.
+# buckets, major, whether the bot calls, calls in a second, how long edits yield if this request has to wait
+# (0 for an edit), whether to count the request. Returns the reason to wait (pause, circuit, bucket, second)
+# and the time in milliseconds.
 _RESERVE = """
 local paused = redis.call('PTTL', KEYS[1])
 if paused > 0 then return {'pause', paused} end
@@ -65,8 +67,9 @@ if ARGV[3] == '1' and redis.call('INCR', KEYS[3]) == 1 then redis.call('PEXPIRE'
 if bucket and redis.call('EXISTS', bucket) == 1 then redis.call('DECR', bucket) end
 return {'', 0}
 """
-# KEYS: bucket of the route, the bucket. ARGV: its name, the remaining requests, milliseconds until it is full
-# again. Running requests have been subtracted already, so the smaller number is correct.
+# KEYS: bucket of the route, the bucket. ARGV: the name of the bucket, the remaining requests, milliseconds
+# until the bucket is full again. Running requests have been subtracted already, so the smaller number is
+# correct.
 _LEARN = """
 redis.call('SET', KEYS[1], ARGV[1], 'EX', 86400)
 local left = redis.call('GET', KEYS[2])
@@ -98,8 +101,8 @@ class Route:
 
     @property
     def is_edit(self) -> bool:
-        """Whether this changes a message: it yields to posts and roles, because the next edit shows the
-        latest state.
+        """Return whether the request changes a message. Edits yield to posts and roles, because the next edit
+        shows the latest state.
         """
         return (self.method, self.template) == ("PATCH", "/channels/:major/messages/:id")
 
@@ -127,12 +130,14 @@ def route_of(method: str, path: str) -> Route:
 
 
 def reserve(route: Route, *, as_bot: bool) -> Wait | None:
-    """Count a request that is about to be sent. Returns a Wait instead if the request must wait."""
+    """Count a request that is about to be sent. Returns None, or a Wait if the request must wait."""
     return _ask(route, as_bot=as_bot, counts="1")
 
 
 def look(route: Route, *, as_bot: bool) -> Wait | None:
-    """The wait that a request would have, without counting it: called before its content is made."""
+    """Return the wait that a request would have, without counting the request. Callers use this before they
+    create the content.
+    """
     return _ask(route, as_bot=as_bot, counts="0")
 
 
@@ -185,15 +190,15 @@ def open_circuit() -> None:
 
 
 def _circuit() -> str:
-    """The key of a circuit, which belongs to one token, so that another token is tried at once."""
+    """Return the key of a circuit. A circuit belongs to one token, so another token is tried at once."""
     token = settings.CHAT.bot_token if settings.CHAT else ""
     return _key("circuit", hashlib.sha256(token.encode()).hexdigest()[:16])
 
 
 def take(name: str, most: int, period: timedelta) -> bool:
-    """Count a question that callers cause; return whether it is one of the first `most` in a period.
+    """Count a call that users cause, and return whether the call is one of the first `most` in a period.
 
-    Returns False without Redis, because callers must not be able to cause unlimited questions.
+    Returns False without Redis, because users must not be able to cause unlimited calls.
     """
     key = _key("asked", name)
     try:

@@ -10,7 +10,8 @@ VIEW_CHANNEL, SEND_MESSAGES, EMBED_LINKS, ATTACH_FILES = 1 << 10, 1 << 11, 1 << 
 READ_MESSAGE_HISTORY, USE_EXTERNAL_EMOJIS, MANAGE_ROLES = 1 << 16, 1 << 18, 1 << 28
 MANAGE_THREADS, SEND_IN_THREADS = 1 << 34, 1 << 38
 EVERYTHING = (1 << 60) - 1
-# The permissions that the bot requests when it is added: all that it needs, and no others.
+# The permissions that the bot requests when it is added to a server. The bot needs all of them, and no
+# others.
 WANTED = (
     VIEW_CHANNEL
     | SEND_MESSAGES
@@ -21,7 +22,7 @@ WANTED = (
     | MANAGE_ROLES
     | SEND_IN_THREADS
 )
-# A survey that gives a role with one of these would make a person powerful.
+# A role with one of these permissions would make a respondent powerful.
 DANGEROUS: Mapping[int, str] = {
     ADMINISTRATOR: "administrate the server",
     1 << 1: "kick members",
@@ -75,7 +76,7 @@ def of_member(
 
 
 def danger_of(permissions: int) -> str:
-    """The dangerous permissions of a role, in words; empty if it is harmless."""
+    """Return the dangerous permissions of a role, in words; an empty text for a harmless role."""
     return next((words for bit, words in DANGEROUS.items() if permissions & bit), "")
 
 

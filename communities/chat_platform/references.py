@@ -1,8 +1,8 @@
 """References of our buttons and menus, encrypted in their `custom_id`.
 
 The platform shows custom ids to its users, and stores them. So a reference is encrypted and authenticated
-(AES-SIV, RFC 5297): nobody can read an id in it, forge one or change one. A reference in a person's own
-conversation is bound to that person, so that a copy is useless for others.
+(AES-SIV, RFC 5297): nobody can read an id in a reference, and nobody can forge or change a reference. A
+reference in a person's own conversation is bound to that person, so that a copy is useless for others.
 
 The same reference always has the same encrypted text, so a message that is drawn twice is equal.
 """
@@ -23,34 +23,34 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
-_PRIVATE, _PUBLIC = "c1.", "p1."  # the version, to distinguish keys and layouts after a change
+_PRIVATE, _PUBLIC = "c1.", "p1."  # The version distinguishes keys and layouts after a change.
 _LAYOUT = struct.Struct(">B16sqqI")
 _EVERYBODY = b"everybody"
 
 
 class Op(IntEnum):
-    """The action of a component. Existing messages contain the numbers: never reuse one."""
+    """The action of a component. Existing messages contain the numbers, so never reuse a number."""
 
-    ANSWER = 1  # public: begin or resume a conversation
-    VOTE = 2  # public: vote in a poll
-    INFO = 3  # public: read about a project
-    VOTE_WRITTEN = 4  # public: the window for the text of an option was sent
-    AGREE = 5  # agree to a project's `consent`, and begin; private, but about the project
-    SHOW = 10  # draw the conversation in its current state
-    CHOOSE = 11  # answer with an option, or with the point of a scale
-    TOGGLE = 12  # select an option, or deselect it
-    SUBMIT = 13  # answer with the selected or ranked options
-    PICK = 14  # rank an item next
-    UNDO = 15  # remove the last ranked item
-    MENU = 16  # answer with the choice in a menu
-    WRITE = 17  # open the window for a text or number
-    WRITTEN = 18  # the window was sent
+    ANSWER = 1  # Public: begin or resume a conversation.
+    VOTE = 2  # Public: vote in a poll.
+    INFO = 3  # Public: read about a project.
+    VOTE_WRITTEN = 4  # Public: the person sent the window for the text of an option.
+    AGREE = 5  # Private, but about a project: agree to its `consent`, and begin.
+    SHOW = 10  # Draw the conversation in its current state.
+    CHOOSE = 11  # Answer with an option, or with the point of a scale.
+    TOGGLE = 12  # Select or deselect an option.
+    SUBMIT = 13  # Answer with the selected or ranked options.
+    PICK = 14  # Rank an item next.
+    UNDO = 15  # Remove the last ranked item.
+    MENU = 16  # Answer with the choice in a menu.
+    WRITE = 17  # Open the window for a text or number.
+    WRITTEN = 18  # The person sent the window.
     GO_ON = 19
     BACK = 20
     SKIP = 21
-    AGAIN = 22  # begin another conversation
-    CHANGE = 30  # show a poll's question to change the vote
-    RETRACT = 31  # retract a vote
+    AGAIN = 22  # Begin another conversation.
+    CHANGE = 30  # Show a poll's question to change the vote.
+    RETRACT = 31  # Retract a vote.
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,10 @@ def of_project(project_id: int) -> uuid.UUID:
 
 
 def seal(reference: Reference, *, platform_id: str | None) -> str:
-    """The custom id of a component, at most 78 characters. `platform_id` binds it to one person.
+    """Return the custom id of a component, at most 78 characters. `platform_id` binds the component to one
+    person.
 
-    None makes a component that everybody may use.
+    Everybody may use a component whose `platform_id` is None.
     """
     packed = _LAYOUT.pack(
         reference.op, reference.subject.bytes, reference.block_id, reference.arg, reference.step
@@ -92,8 +93,8 @@ def seal(reference: Reference, *, platform_id: str | None) -> str:
 
 
 def unseal(custom_id: str, *, platform_id: str) -> Reference | None:
-    """The reference in a custom id that this person sent; None if it is not ours, or bound to another
-    person.
+    """Return the reference in a custom id that this person sent; None if the id is not ours, or is bound to
+    another person.
     """
     prefix, text = custom_id[: len(_PRIVATE)], custom_id[len(_PRIVATE) :]
     if prefix not in (_PRIVATE, _PUBLIC) or not text.isascii():

@@ -1,4 +1,4 @@
-"""Whether a request comes from the chat platform: Ed25519 over its timestamp and raw body."""
+"""The check that a request comes from the chat platform: Ed25519 over its timestamp and raw body."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from datetime import datetime
 from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 
-OLDEST = 300  # seconds that a timestamp may differ from our clock
-# Only digits, because nothing separates the timestamp from the body, and digits make clear where the body
-# begins.
+OLDEST = 300  # A timestamp may differ from our clock by at most this many seconds.
+# A timestamp has only digits. Nothing else shows where the timestamp ends and the body begins.
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
 _SIGNATURE = re.compile(r"[0-9a-fA-F]{128}")
 

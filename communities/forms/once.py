@@ -1,8 +1,8 @@
-"""Forms that must not be processed twice: after a double click, after Back, or after reloading a page with a
-secret.
+"""Forms that must be processed only once, even after a double click, after Back, or after a reload of a page
+with a secret.
 
-Browsers store none of our pages: Back fetches the form again, with another ticket. `account/tickets.js` puts
-the ticket of the sent form back into it.
+Browsers store none of our pages, so Back fetches the form again, with another ticket. `account/tickets.js`
+puts the ticket of the sent form back into the form.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def redirect(request: HttpRequest, ticket: str, make: Callable[[], str]) -> Http
     """Create an object once for a ticket, and redirect to its address, which `make` returns.
 
     The ticket and all rows that `make` writes are one transaction. A second request with the ticket waits for
-    the first, creates nothing and redirects to the address of the first one's object. If `make` raises, the
-    ticket stays unused.
+    the first, creates nothing, and redirects to the address of the object that the first request created. If
+    `make` raises, the ticket remains unused.
     """
     with transaction.atomic():
         _, is_new = _claim(request, ticket)
@@ -65,9 +65,7 @@ def redirect(request: HttpRequest, ticket: str, make: Callable[[], str]) -> Http
 
 
 def say_sent_before(request: HttpRequest, words: str) -> None:
-    """Show `words` to the sender of a form that was sent before, and whether their changes to it were
-    lost.
-    """
+    """Show `words` to a person who sent a form twice, and say whether their changes were lost."""
     claim, _ = _claim(request, request.POST.get("ticket", ""))
     if claim.fingerprint == _fingerprint(request):
         messages.info(request, words)
@@ -105,7 +103,7 @@ def _claim(request: HttpRequest, ticket: str) -> tuple[IdempotentRequest, bool]:
 def _fingerprint(request: HttpRequest) -> str:
     """A hash of the values of a form.
 
-    Nobody can guess the values from it, because the form's ticket is not stored.
+    Nobody can guess the values from the hash, because the form's ticket is not stored.
     """
     sent = sorted((name, values) for name, values in request.POST.lists() if not _is_of_the_page(name))
     return hashlib.sha256(f"{request.POST.get('ticket', '')}: {sent}".encode()).hexdigest()

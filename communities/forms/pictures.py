@@ -27,7 +27,7 @@ class PictureField(forms.URLField):
 
 
 class ColourField(forms.RegexField):
-    """Six hexadecimal digits, which may follow a #. The value is in lower case and without it."""
+    """Six hexadecimal digits, with or without a # before them. The value is in lower case and has no #."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(

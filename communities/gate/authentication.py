@@ -1,8 +1,8 @@
 """Finds the caller of an X-API-Key header: the key, and its maker's role in its community (rule 1.23).
 
-Callers are cached in memory for some seconds, and requests use this cache (`authenticate`). The round trip to
-Redis that counts the request also returns whether the community's keys have changed since. If so, the key is
-looked up again (`confirm`).
+Callers are cached in memory for some seconds, and requests use this cache (`authenticate`). Redis counts each
+request; the same round trip returns whether the community's keys have changed since. If they have changed,
+the key is looked up again (`confirm`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from communities.ground.actors import ActingKey, Actor
 from communities.ground.errors import InvalidApiKey, MissingApiKey
 from communities.models import Member
 
-SECONDS_IN_CACHE = 5.0  # how long a revoked key, or a changed role, may still work without Redis
+SECONDS_IN_CACHE = 5.0  # Without Redis, a revoked key or a changed role may still work for this time.
 MAX_CACHED_KEYS = 10_000
 MAX_KEY_LENGTH = 200
-INTERVAL_OF_LAST_USE = timedelta(minutes=1)  # `last_used_at` is written once in this time
+INTERVAL_OF_LAST_USE = timedelta(minutes=1)  # `last_used_at` is written at most once in this time.
 
-# Written by hand: one statement instead of the ORM's two, which saves 0.3 ms of CPU. It does not wait for the
-# lock on a key that is being changed; then the next request records the use.
+# This statement is written by hand: one statement instead of the ORM's two saves 0.3 ms of CPU. It does not
+# wait for the lock on a key that is being changed, so the next request records the use.
 FIND_KEY = """
     WITH valid AS (
         SELECT key.id, key.key_prefix, key.community_id, key.user_id, member.access, key.restricted_to,
@@ -56,8 +56,8 @@ FIND_KEY = """
 class Caller:
     """An API key that is valid now, and the actor in whose name it acts: its maker, in its community.
 
-    `version` is a version of the community's keys that was known before this was read from the database; None
-    if none was known.
+    `version` is the latest version of the community's keys that was known before the caller was read from the
+    database; None if none was known.
     """
 
     api_key_id: int
@@ -119,8 +119,8 @@ caller_cache = CallerCache()
 def authenticate(key: str | None, *, at: datetime) -> Caller:
     """Return the caller of an API key (rule 11.11).
 
-    Raises MissingApiKey if there is none, and InvalidApiKey if it is unknown, revoked or expired, or if its
-    maker has left the community.
+    Raises MissingApiKey without a key. Raises InvalidApiKey if the key is unknown, revoked or expired, or if
+    its maker has left the community.
     """
     if not key:
         raise MissingApiKey("Send the API key in the header X-API-Key.")
@@ -133,8 +133,8 @@ def authenticate(key: str | None, *, at: datetime) -> Caller:
 def confirm(key: str | None, caller: Caller, *, version: bytes | None, at: datetime) -> Caller:
     """Return the caller of a key at this version of the community's keys.
 
-    Looks the key up again if the keys have changed since, or are changing. Raises InvalidApiKey. Without a
-    version, because Redis is down, the caller is trusted until it expires in memory.
+    Looks the key up again if the community's keys have changed since, or are changing. Raises InvalidApiKey.
+    Without a version, because Redis is down, the caller is trusted until the cached entry expires.
     """
     if version is None or version == caller.version:
         return caller
@@ -152,8 +152,8 @@ def _digest_of(key: str) -> str:
 def _look_up(digest: str, at: datetime) -> Caller:
     """Read a caller from the database and cache it. Raises InvalidApiKey.
 
-    The caller is cached with the latest version that was known before the read, so any later change makes it
-    be read again.
+    The caller is cached with the latest version that was known before the read. So any later change causes
+    another read.
     """
     begun = time.monotonic()
     caller, seconds_left = _find(digest, at)

@@ -1,7 +1,7 @@
 """Request bodies: reading them within limits, and parsing them as JSON. `ground.wire` writes JSON.
 
-Refuses values that PostgreSQL or other JSON readers cannot store, by the name of their field. These are null
-characters, unpaired surrogates, NaN, infinities, and integers beyond 64 bits. So is deep nesting.
+Refuses values that PostgreSQL or other JSON readers cannot store, and names their field. Such values are null
+characters, unpaired surrogates, NaN, infinities, and integers beyond 64 bits. Deep nesting is refused, too.
 """
 
 from __future__ import annotations
@@ -33,13 +33,16 @@ from communities.ground.errors import (
 MAX_BODY = 1_048_576  # bytes
 MAX_FORM = 262_144  # bytes
 MAX_FILE_BODY = 3_145_728  # bytes: a picture that is uploaded, as base64
-MAX_LINES_BODY = 8_388_608  # bytes: responses that are imported
+MAX_LINES_BODY = 8_388_608  # bytes: responses that are imported, and a questionnaire that is converted
 _PATHS_OF_LARGE_BODIES = ("/v1/", "/admin/")
-# An upper bound for the values of a body: the number of its commas and opening brackets, also those in texts,
-# plus one. In memory, an object takes up to a hundred times its bytes in a body.
+# An upper bound for the number of values in a body: the number of its commas and opening brackets, also those
+# in texts, plus one. In memory, an object takes up to a hundred times its bytes in a body.
 MAX_VALUES = 100_000
-MAX_VALUES_OF_LINES = 500_000  # of MAX_LINES_BODY: 100,000 answers, each with a list of options
-MAX_DEPTH = 200  # of nested objects and lists: conditions may be nested 50 deep, with two levels each
+# A body of MAX_LINES_BODY has at most this many values: 100,000 answers, each with a list of options.
+MAX_VALUES_OF_LINES = 500_000
+# Objects and lists may be nested this deep. Conditions may be nested 50 deep, and each of them has two
+# levels.
+MAX_DEPTH = 200
 MEDIA_TYPE = "application/json"
 LINES_MEDIA_TYPE = "application/x-ndjson"
 TOO_LARGE = "The body is larger than 1 MiB."
@@ -50,12 +53,13 @@ NOT_LINES = "Content-Type must be application/json or application/x-ndjson in UT
 _IN_UTF_8 = r'\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?'
 _MEDIA_TYPES = re.compile(f"application/json{_IN_UTF_8}", re.IGNORECASE)
 _LINES_MEDIA_TYPES = re.compile(f"{LINES_MEDIA_TYPE}{_IN_UTF_8}", re.IGNORECASE)
-# Values that orjson accepts and this module must not: null characters, and integers that orjson would round
+# Values that orjson accepts and that must be refused: null characters, and integers that orjson would round
 # to a float.
 _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
 _FRACTION = re.compile(rb"[0-9][.eE]")  # matches where a number with a point or an exponent may be
+_JSON_TEXT = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 _LINES = re.compile(rb"[^\s][^\n]*")
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # many Windows tools begin a file with this
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # Many Windows tools begin a file with these bytes.
 _PLACE_IN_DATA = re.compile(r"data\[(\d+)\]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -69,10 +73,11 @@ class NotJson(Refusal):
 
 
 def limit(path: str, *, size: int) -> int:
-    """The largest allowed body in bytes at this address: for the interface and the admin, or a page.
+    """Return the largest allowed body in bytes at this address. The limit for the interface and the admin is
+    larger than for pages.
 
-    A view whose body may be lines or contain a file allows more. That view is looked up only if the body is
-    larger than other bodies may be. `size` is its length, or MAX_LINES_BODY for a body in chunks.
+    A view whose body contains lines or a file allows more. That view is looked up only if the body exceeds
+    the usual limit. `size` is the length of the body, or MAX_LINES_BODY for a body in chunks.
     """
     if not path.startswith(_PATHS_OF_LARGE_BODIES):
         return MAX_FORM
@@ -84,17 +89,20 @@ def _limit_of_view(path: str) -> int:
         view = resolve(path).func
     except Resolver404:
         return MAX_BODY
-    if getattr(view, "takes_file", False):  # a page's
+    if getattr(view, "takes_file", False):  # The attribute belongs to the view of a page.
         return MAX_FILE_BODY
+    if getattr(view, "takes_questionnaire", False):
+        return MAX_LINES_BODY
     actions: frozenset[str] = frozenset(getattr(view, "actions", {}).values())
     shape = getattr(view, "cls", None)
-    if actions & getattr(shape, "with_lines", frozenset()):
+    if any(actions & getattr(shape, name, frozenset()) for name in ("with_lines", "with_questionnaire")):
         return MAX_LINES_BODY
     return MAX_FILE_BODY if actions & getattr(shape, "with_files", frozenset()) else MAX_BODY
 
 
 def admit(request: HttpRequest) -> None:
-    """Refuse files and too large bodies without reading them, and read a body that is sent in chunks.
+    """Refuse files and bodies that are too large without reading them, and read a body that is sent in
+    chunks.
 
     Django would treat a body without Content-Length as empty. Raises TooLarge, NotJson (for files, at any
     address) or InvalidRequest.
@@ -144,7 +152,7 @@ def _declared_length(text: str) -> int:
 def _read_chunks(request: HttpRequest, size: int) -> bytes:
     try:
         body: bytes = request.META["wsgi.input"].read(size)
-    except (ParseException, OSError):  # gunicorn could not parse a chunk, or the connection closed
+    except (ParseException, OSError):  # gunicorn could not parse a chunk, or the connection closed.
         raise InvalidRequest("The body could not be read.") from None
     return body
 
@@ -159,16 +167,20 @@ def _require_uncompressed(content_encoding: str) -> None:
         raise NotJson("Content-Encoding is not supported: send the body uncompressed.")
 
 
-def parse(raw: bytes, *, is_exact: bool = False, max_values: int = MAX_VALUES) -> dict[str, Any]:
+def parse(
+    raw: bytes, *, is_exact: bool = False, max_values: int = MAX_VALUES, has_long_text: bool = False
+) -> dict[str, Any]:
     """Return the JSON object in a body; an empty object if there is no body (rule 11.32).
 
     If it `is_exact`, numbers with a point or an exponent are Decimals with every digit that was sent. Refuses
-    a body that may have more than `max_values`, before any value is built.
+    a body that may have more than `max_values`, before any value is built. If it `has_long_text`, commas
+    and brackets in texts are not counted.
     """
     if not raw:
         return {}
-    brackets = raw.count(b"[") + raw.count(b"{")
-    if brackets + raw.count(b",") > max_values:
+    counted = _JSON_TEXT.sub(b"", raw) if has_long_text else raw
+    brackets = counted.count(b"[") + counted.count(b"{")
+    if brackets + counted.count(b",") > max_values:
         raise InvalidRequest(
             f"The body has too many values: at most {max_values:,} commas and opening brackets are read."
         )
@@ -184,7 +196,8 @@ def parse(raw: bytes, *, is_exact: bool = False, max_values: int = MAX_VALUES) -
     if brackets > MAX_DEPTH:
         _require_shallow(value)
     if is_exact and _FRACTION.search(raw):
-        del value  # so that the two values never exist in memory at the same time
+        # The first value is deleted, so that the memory never contains both values at the same time.
+        del value
         value = json.loads(raw, parse_float=_exact)
     if type(value) is not dict:
         raise InvalidRequest("The body must be a JSON object.")
@@ -194,7 +207,7 @@ def parse(raw: bytes, *, is_exact: bool = False, max_values: int = MAX_VALUES) -
 def _exact(number: str) -> Decimal:
     try:
         return Decimal(number)
-    except InvalidOperation:  # its exponent has more than 18 digits
+    except InvalidOperation:  # The exponent has more than 18 digits.
         raise InvalidRequest("The body contains a number whose exponent is too long.") from None
 
 
@@ -202,7 +215,8 @@ def _exact(number: str) -> Decimal:
 class Element:
     """One of many objects in a body, from line 1 on.
 
-    `path` is its path in the body; `violations` are the reasons why it is not an object.
+    `path` is the path of the object in the body; `violations` are the reasons why the element is not an
+    object.
     """
 
     line: int
@@ -272,8 +286,8 @@ def _element_of_list(value: object, index: int) -> Element:
 
 
 def _require_shallow(value: object) -> None:
-    """Refuse too deep nesting; one branch is visited after the other, so that memory grows only with the
-    depth.
+    """Refuse nesting that is too deep. One branch is visited after the other, so that memory grows only with
+    the depth.
     """
     branch: list[Iterator[object]] = [iter((value,))]
     while branch:

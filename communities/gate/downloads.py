@@ -16,7 +16,7 @@ from communities.ground.slots import large_jobs
 
 Chunks = Generator[bytes, None, None]
 log = structlog.get_logger("colloquy.requests")
-SECONDS_TO_WAIT = 1.0  # for a slot; most downloads take less
+SECONDS_TO_WAIT = 1.0  # A download waits this long for a slot. Most downloads take less time.
 RETRY_AFTER = 10  # seconds
 _slots = large_jobs
 _IN_PLAIN_NAMES = frozenset("()-._ ")
@@ -31,8 +31,8 @@ def download(
 ) -> StreamingHttpResponse:
     """Return a response that streams a file to be saved under this name; for HEAD, only its headers.
 
-    The first chunk is produced immediately, so that an error before it can still be sent instead of the file.
-    Raises Unavailable if LARGE_JOBS are running, or one of this owner (`slots.of_community`, `of_user`).
+    The first chunk is produced immediately, so that an error response can still replace the file. Raises
+    Unavailable if LARGE_JOBS jobs are running, or one job of this owner (`slots.of_community`, `of_user`).
     """
     body = iter(()) if request.method == "HEAD" else _StartedDownload(owner, chunks)
     response = StreamingHttpResponse(body, content_type=content_type)
@@ -52,7 +52,7 @@ def attachment(file_name: str) -> str:
 class _StartedDownload(Iterator[bytes]):
     """The chunks of a file, of which the first is already produced.
 
-    Django closes it with the response, even if the client has disconnected.
+    Django closes the iterator with the response, even if the client has disconnected.
     """
 
     def __init__(self, owner: str, chunks: Chunks) -> None:
@@ -69,7 +69,7 @@ class _StartedDownload(Iterator[bytes]):
             raise
         except Exception as fault:
             log_fault(log, "request.failed", fault)
-            # Raised without its cause, whose message may repeat an answer.
+            # The cause is hidden, because its message may repeat an answer.
             raise DownloadAborted("The download was aborted; the log says where.") from None
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class _StartedDownload(Iterator[bytes]):
 def _in_a_slot(owner: str, chunks: Chunks) -> Chunks:
     """Yield the chunks while the owner has one of the slots.
 
-    The slot is released once, whether the chunks are exhausted, fail, are closed, or are garbage collected.
+    The slot is released once, when the chunks are exhausted, fail, are closed, or are garbage collected.
     """
     slots = _slots
     if not slots.acquire(owner, timeout=SECONDS_TO_WAIT):

@@ -60,7 +60,7 @@ MESSAGES = {
     503: ("unavailable", "The service cannot answer at the moment. Please retry shortly."),
 }
 RETRY_AFTER_OUTAGE = 5  # seconds
-MAX_BYTES_OF_VIOLATIONS = 60_000  # so that a whole refusal has less than 64 KiB (rule 11.8)
+MAX_BYTES_OF_VIOLATIONS = 60_000  # With this limit a whole refusal has less than 64 KiB (rule 11.8).
 
 log = structlog.get_logger("colloquy.requests")
 
@@ -74,7 +74,7 @@ class MethodNotAllowed(Refusal):
 
 
 class RateLimited(Refusal):
-    """Too many requests within a minute. The next one is accepted after `retry_after` whole seconds."""
+    """Too many requests within a minute. A request is accepted again after `retry_after` whole seconds."""
 
     code = "rate_limit_exceeded"
 
@@ -89,7 +89,7 @@ def error_response(error: Exception, request: HttpRequest) -> HttpResponse:
     """
     refusal = _as_refusal(error)
     if refusal is None or isinstance(error, IntegrityError):
-        # An integrity error is expected only in a race with a deletion; if it recurs, it is a bug.
+        # An integrity error is expected only in a race with a deletion. An error that recurs is a bug.
         log_fault(log, "request.failed", error)
     if refusal is None:
         # Django's test client re-raises the errors that this signal reports.
@@ -110,7 +110,7 @@ def status_response(status: int) -> HttpResponse:
 def _refusal_response(refusal: Refusal) -> HttpResponse:
     status = BODY_ERROR_STATUS.get(type(refusal)) or STATUS[refusal.code]
     retry_after: int | None = getattr(refusal, "retry_after", None)
-    if isinstance(refusal, RateLimited):  # the interface has exactly these two fields (rule 11.18)
+    if isinstance(refusal, RateLimited):  # The interface has exactly these two fields (rule 11.18).
         return _response({"error": refusal.code, "retry_after": retry_after}, status, retry_after)
     body: dict[str, object] = {"error": refusal.code, "message": refusal.message}
     if refusal.violations:
@@ -148,7 +148,7 @@ def _as_refusal(error: Exception) -> Refusal | None:
             return error
         case ActorGone():
             return InvalidApiKey("This API key is not valid.")
-        # ObjectDoesNotExist if another request has just deleted the object
+        # Django raises ObjectDoesNotExist if another request has just deleted the object.
         case Http404() | ObjectDoesNotExist():
             return NotFound("There is no such object.")
         case PermissionDenied():

@@ -19,9 +19,9 @@ def etag_of(revision: int) -> str:
 def parse_if_match(header: str | None) -> frozenset[int] | None:
     """Return the revisions that a write with this If-Match header may change; None if it may change any.
 
-    A weak tag counts like a strong one, because proxies that compress responses weaken their tags. A tag that
-    is no revision of ours matches nothing. The bare number from a script's `revision` field is accepted too.
-    Raises InvalidRequest for anything else.
+    A weak tag counts like a strong tag, because proxies that compress responses weaken their tags. A tag that
+    is no revision of ours matches nothing. The bare number from a script's `revision` field is accepted, too.
+    Raises InvalidRequest for any other text.
     """
     if header is None or header.strip() == "*":
         return None

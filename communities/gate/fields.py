@@ -18,7 +18,7 @@ from communities.ground.errors import ENOUGH_VIOLATIONS
 from communities.ground.sent_text import sent_text
 from communities.ground.sent_time import FIRST_YEAR, is_possible
 
-MAX_TIME = 40  # characters
+MAX_TIME = 40  # A time has at most this many characters.
 _COLOUR = re.compile("[0-9A-Fa-f]{6}")
 
 
@@ -46,9 +46,7 @@ class StrictStringField(serializers.CharField):
 
 
 class StrictTextField(StrictStringField):
-    """A text as `sent_text` returns it; the returned text is also the one whose length is checked (rules 1.6
-    and 1.7).
-    """
+    """A text as `sent_text` returns it. The length of the returned text is checked (rules 1.6 and 1.7)."""
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         return super().run_validation(sent_text(data) if isinstance(data, str) else data)
@@ -95,7 +93,7 @@ class StrictBooleanField(serializers.BooleanField):
 
 
 class FlagField(serializers.BooleanField):
-    """A query parameter that is `true` or `false`, and nothing else; false without it."""
+    """A query parameter that is either `true` or `false`; a missing parameter means false."""
 
     default_error_messages = {"invalid": "must be true or false."}
 
@@ -122,7 +120,8 @@ class StrictListField(serializers.ListField):
             self.fail("not_a_list", input_type=type(data).__name__)
         if not (data or self.allow_empty):
             self.fail("empty")
-        self.run_validators(data)  # the validator of the length: DRF would run it after the elements
+        # This checks the length first. DRF would check the length after the elements.
+        self.run_validators(data)
         return self.run_child_validation(data)
 
     def run_child_validation(self, data: list[Any]) -> list[Any]:
@@ -143,7 +142,8 @@ class PrefixedParameters(serializers.Field[dict[str, Any], Any, Any, Any]):
     """The query parameters `<field's name>.<name>`, by their names (rule 11.28). Only queries can have such a
     field.
 
-    Their number is checked before any of them is read. `problem` returns the fault of one parameter.
+    The number of the parameters is checked before any parameter is read. `problem` returns the fault of one
+    parameter.
     """
 
     max_parameters: ClassVar[int]
@@ -177,7 +177,7 @@ class PrefixedParameters(serializers.Field[dict[str, Any], Any, Any, Any]):
 class UtcDateTimeField(serializers.Field[datetime, object, str, Any]):
     """A time with its offset in ISO 8601, as UTC (rule 1.4). Fractions of a second are dropped.
 
-    Its year in UTC is between 1970 and 9999. `t` and `z` may be in lower case.
+    The year in UTC is between 1970 and 9999. `t` and `z` may be in lower case.
     """
 
     default_error_messages = {

@@ -6,7 +6,7 @@ request with the same key waits at the claim's unique index. A refusal rolls the
 was changed.
 
 An API key has a budget of bytes for stored responses. Beyond the budget, the claim is stored without the
-response: a retry is refused, and still does nothing twice.
+response, so a retry is refused and still does nothing twice.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from communities.ground.tiers import TIERS
 
 HEADER = "Idempotency-Key"
 RETENTION = timedelta(hours=24)
-SECONDS_TO_WAIT = 10.0  # for a running request with the same key
-RETRY_AFTER = 5  # seconds, if it takes longer
-STORED_HEADER = "Idempotency-Stored"  # `false` on a response that a retry cannot get again
+SECONDS_TO_WAIT = 10.0  # A request waits this long for a running request with the same key.
+RETRY_AFTER = 5  # seconds. The value is for a running request that takes longer.
+STORED_HEADER = "Idempotency-Stored"  # The value is `false` on a response that a retry cannot get again.
 STORED_HEADERS = ("ETag", "X-Ignored-Fields")
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 Action = TypeVar("Action", bound=Callable[..., Response])
@@ -74,10 +74,10 @@ def once(
 ) -> Action | Callable[[Action], Action]:
     """Mark a write action: requests with the same Idempotency-Key run it once and all get its answer.
 
-    `prepare` does work that must not happen inside a transaction, such as waiting for a model. It is called
-    with the view and the request's claim before the claim is taken, and the handler gets its result as the
-    argument `prepared`. It runs also for replays and for a second request with the same claim. So it checks
-    `is_settled` before it does anything costly, and joins work that has begun with the claim.
+    `prepare` does work that must not happen inside a transaction, such as waiting for a model. It gets the
+    view and the request's claim, before the claim is taken. The handler gets the result of `prepare` as the
+    argument `prepared`. `prepare` also runs for replays and for a second request with the same claim. So it
+    must check `is_settled` before any costly work, and join work that has begun with the claim.
     """
     if handler is not None:
         return _once(handler, None)
@@ -135,7 +135,7 @@ def _act(claim: Claim | None, view: View, handler: Callable[[], Response]) -> Re
             if not is_kept:
                 response[STORED_HEADER] = "false"
         else:
-            transaction.set_rollback(True)  # nothing was changed, so the key is free for another attempt
+            transaction.set_rollback(True)  # Nothing was changed, so the key is free for another attempt.
         return response
 
 
@@ -156,8 +156,8 @@ def _fingerprint(request: HttpRequest | Request, body: bytes) -> str:
 def _claim(claim: Claim, at: datetime) -> HttpResponse | None:
     """Take the claim, or return the response stored with it. Refuses a claim of another request.
 
-    One statement written by hand; through the ORM it would be two and take about 0.4 ms more. A row that has
-    expired counts as absent.
+    The statement is written by hand. Through the ORM it would be two statements and take about 0.4 ms more. A
+    row that has expired counts as absent.
     """
     with prepared() as cursor:
         try:
@@ -194,7 +194,7 @@ def _claim(claim: Claim, at: datetime) -> HttpResponse | None:
 
 
 def _replay(row: tuple[Any, ...] | None, claim: Claim) -> HttpResponse:
-    if row is None:  # deleted between the two statements
+    if row is None:  # The row was deleted between the two statements.
         raise Conflict(f"A request with this {HEADER} has just expired.", retry_after=1)
     stored_fingerprint, status, body, headers = row
     if not hmac.compare_digest(stored_fingerprint, claim.fingerprint):
@@ -216,7 +216,7 @@ def _replay(row: tuple[Any, ...] | None, claim: Claim) -> HttpResponse:
 def _store(claim: str, response: HttpResponse, *, is_kept: bool) -> None:
     """Store the response.
 
-    Without `is_kept` its body is left out, so that a retry still does nothing twice.
+    Without `is_kept` the body of the response is left out; a retry still does nothing twice.
     """
     body = _encrypt(response.content, claim) if is_kept else None
     headers = {name: response[name] for name in STORED_HEADERS if response.has_header(name)}

@@ -39,16 +39,17 @@ class RequestMiddleware:
         request_id = callers_id if _ID.fullmatch(callers_id) else uuid.uuid4().hex
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
-        timezone.deactivate()  # a view of an earlier request may have activated the zone of its community
+        # A view of an earlier request may have activated the time zone of its community.
+        timezone.deactivate()
         if must_be_secure(request):
             response = envelope.error_response(Forbidden(NOT_SECURE), request)
         else:
             response = self.get_response(request)
         if is_api_request(request):
             response = _as_api_response(request, response)
-        response["X-Request-Id"] = request_id  # rule 11.5
+        response["X-Request-Id"] = request_id  # Rule 11.5 requires this header.
         if request.method == "HEAD" and not response.streaming:
-            response.content = b""  # Content-Length is already set to the length that GET would send
+            response.content = b""  # Content-Length already has the length of the response to GET.
         log.info(
             "request.done",
             method=request.method,

@@ -13,14 +13,14 @@ from communities.gate.paths import MAX_ID
 
 DEFAULT_PER_PAGE = 25
 MAX_PER_PAGE = 100
-MAX_PAGE = 2**31  # past the end of any list, and its offset still fits into 64 bits
+MAX_PAGE = 2**31  # This page is beyond the end of any list, and its offset still fits into 64 bits.
 
 Rows = QuerySet[Any, Any] | Sequence[Any] | Callable[[int, int], Sequence[Any]]
-"""Ordered rows, or a function that loads the rows at an offset, up to a length."""
+"""Ordered rows, or a function that loads the rows from an offset, up to a length."""
 
 
 class PerPageIn(serializers.Serializer[Any]):
-    """The length of a page. A list that continues after an object adds that parameter in a subclass."""
+    """The length of a page. A list whose pages start after an object adds the parameter `after`."""
 
     per_page = serializers.IntegerField(
         min_value=1, max_value=MAX_PER_PAGE, default=DEFAULT_PER_PAGE, help_text="1 to 100."
@@ -39,7 +39,8 @@ class PageOrAfterIn(PageIn):
     page = serializers.IntegerField(
         min_value=1,
         max_value=MAX_PAGE,
-        required=False,  # without a default, because generated clients would send it beside `after`
+        # There is no default, because generated clients would send the default beside `after`.
+        required=False,
         help_text="From 1, which is meant without it. Not with `after`.",
     )
 
@@ -61,7 +62,7 @@ class KeysetIn(PageOrAfterIn):
     sort_with_after: ClassVar[str]
     sort_without_after: ClassVar[str]
     sorts_that_move: ClassVar[Collection[str]] = ()
-    """Orders in which objects change their places because others change: no page starts after an object."""
+    """In these orders, changes of other objects move an object. So no page can start after an object."""
 
     after = serializers.IntegerField(
         min_value=1,

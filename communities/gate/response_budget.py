@@ -1,8 +1,8 @@
-"""The bytes of stored responses for the Idempotency-Keys of an API key (`Tier.idempotency_bytes`).
+"""The limit of bytes for stored responses for the Idempotency-Keys of an API key (`Tier.idempotency_bytes`).
 
 Redis counts the bytes of the last 24 hours, by the hour, for all processes. A process reports many small
-responses at once, so that a request costs almost nothing; a budget may be exceeded by the unreported bytes.
-While Redis is down, all responses are stored.
+responses at once, so that a request costs almost nothing. So an API key may exceed the budget by the
+unreported bytes. While Redis is down, all responses are stored.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from redis.exceptions import RedisError
 from communities.gate import throttling
 from communities.ground import redis_connection
 
-ROW_BYTES = 300  # of a stored response in addition to its body
-BYTES_AT_ONCE = 65_536  # a process stores this many before it reports them
-SECONDS_UNTIL_ASKED_AGAIN = 60.0  # after a budget is used up
+ROW_BYTES = 300  # A stored response takes these bytes in addition to its body.
+BYTES_AT_ONCE = 65_536  # A process stores this many bytes before it reports them.
+SECONDS_UNTIL_ASKED_AGAIN = 60.0  # After a budget is used up, the process asks Redis again after this time.
 MAX_KEYS = 10_000
 
 # A hash of bytes by hour. An hour that is 24 hours old is no longer counted.
@@ -50,7 +50,7 @@ class ResponseBudget:
         self._lock = threading.Lock()
 
     def settle(self, api_key_id: int, *, budget: int) -> None:
-        """Report to Redis the bytes that this process has stored, if they are many, and read what remains of
+        """Report the bytes that this process has stored to Redis, if they are many, and read what remains of
         the budget.
 
         Call this before a write, outside of its transaction, because it may wait for Redis.
@@ -73,7 +73,9 @@ class ResponseBudget:
                 self._used_up_until[api_key_id] = time.monotonic() + SECONDS_UNTIL_ASKED_AGAIN
 
     def take(self, api_key_id: int, size: int) -> bool:
-        """Whether a response of `size` bytes may be stored. Sends no request: see `settle`."""
+        """Return whether a response of `size` bytes may be stored. Sends no request to Redis: see
+        `settle`.
+        """
         with self._lock:
             if api_key_id in self._used_up_until:
                 return False

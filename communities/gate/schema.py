@@ -34,7 +34,7 @@ class AutoSchema(SpectacularSchema):
         return [IDEMPOTENCY_KEY] if self._is_write() else []
 
     def get_description(self) -> str:  # type: ignore[override] # so it is in drf-spectacular
-        return ""  # a view's docstring is for developers
+        return ""  # A view's docstring is for developers.
 
     def get_auth(self) -> list[dict[str, Any]]:
         return [{"ApiKey": []}]
@@ -68,7 +68,7 @@ class _Envelope:
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         pagination = {
             "$ref": "#/components/schemas/Pagination",
-            "example": words.PAGINATION_EXAMPLE,  # drf-spectacular uses it in the examples of lists
+            "example": words.PAGINATION_EXAMPLE,  # drf-spectacular uses this value in the examples of lists.
         }
         return {
             "type": "object",

@@ -84,7 +84,7 @@ gets `429` with `Retry-After`; it does not count, and waiting that long is enoug
 key are limited to {REQUESTS_PER_MINUTE_WITHOUT_KEY} a minute for each address.
 
 **Bodies.** A body is at most 1 MiB of JSON, and 8 MiB if it imports responses, which also takes lines of JSON
-(`application/x-ndjson`); no operation takes files. A larger one gets `413` with
+(`application/x-ndjson`), or converts a questionnaire; no operation takes files. A larger one gets `413` with
 `Connection: close`, unread. A request has to arrive within 10 seconds, and one more for each 16 KiB of its
 body; else it gets `408`, and the connection is closed.
 
@@ -191,8 +191,8 @@ REFUSALS: dict[str, tuple[str, list[Example]]] = {
         [_error("conflict", "This Idempotency-Key was used for another request.")],
     ),
     "413": (
-        "The body is larger than 1 MiB (8 MiB for an import of responses). It was not read, and the "
-        "connection is closed.",
+        "The body is larger than 1 MiB (8 MiB for an import of responses and for a questionnaire). It was "
+        "not read, and the connection is closed.",
         [_error(*MESSAGES[413])],
     ),
     "415": ("The body is not JSON in UTF-8, or is compressed.", [_error(*MESSAGES[415])]),

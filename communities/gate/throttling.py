@@ -1,5 +1,5 @@
-"""Rate limits over a sliding minute or hour, in Redis: one atomic round trip, by the clock of the Redis
-server.
+"""Rate limits over a sliding minute or hour in Redis. Each needs one atomic round trip and uses the clock of
+the Redis server.
 
 For API keys the same round trip reads the version of the community's keys (`ground.key_versions`).
 
@@ -32,19 +32,20 @@ from communities.ground import key_versions, redis_connection
 from communities.ground.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
-LIMIT_HEADER = "X-RateLimit-Limit"  # rule 11.17
-SECONDS_BETWEEN_ATTEMPTS = 5.0  # while Redis is down
+LIMIT_HEADER = "X-RateLimit-Limit"  # Rule 11.17 requires this header.
+SECONDS_BETWEEN_ATTEMPTS = 5.0  # The time between two attempts while Redis is down.
 
-MAX_COUNTED_HERE = 10_000  # names; the least recently used is removed first
-LONGEST_ADDRESS = 100  # characters, with port, zone and spaces
+# At most this many names are counted; the least recently used name is removed first.
+MAX_COUNTED_HERE = 10_000
+LONGEST_ADDRESS = 100  # An address has at most this many characters, with port, zone and spaces.
 _ADDRESS = re.compile(
     r'"?(?:\[(?P<bracketed>[0-9a-f:.]+)(?:%[^\]]*)?\](?::[0-9]*)?'
     r'|(?P<ipv4>[0-9.]+)(?::[0-9]*)?|(?P<ipv6>[0-9a-f:.]+)(?:%[^"]*)?)"?',
     re.IGNORECASE,
 )
 
-# Numbers are returned as integers, because Lua would round them to 14 digits as text. The hit that must
-# expire before another request is accepted is the oldest, or a later one if the limit has been lowered since.
+# Numbers are returned as integers, because Lua would round texts to 14 digits. Another request is accepted
+# when the oldest hit expires, or a later hit if the limit has been lowered since.
 TAKE = f"""
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -90,7 +91,7 @@ end
 return used
 """
 
-TAKE_SHA = hashlib.sha1(TAKE.encode()).hexdigest()  # the name under which Redis keeps the script
+TAKE_SHA = hashlib.sha1(TAKE.encode()).hexdigest()  # Redis stores the script under this name.
 
 log = structlog.get_logger("colloquy.throttling")
 
@@ -131,7 +132,9 @@ class Outage:
         self._lock = threading.Lock()
 
     def lasts(self) -> bool:
-        """Whether to skip Redis. Every few seconds one caller gets False and tries Redis again."""
+        """Return whether Redis must be skipped now. Every few seconds one caller gets False and tries Redis
+        again.
+        """
         if not self._next_attempt_at:
             return False
         with self._lock:
@@ -162,7 +165,7 @@ outage = Outage()
 
 
 class CountsHere:
-    """Sliding windows of this process alone, for limits that must apply while Redis is down."""
+    """Sliding windows in the memory of this process, for limits that must apply while Redis is down."""
 
     def __init__(self) -> None:
         self._hits: LRUCache[str, deque[float]] = LRUCache(MAX_COUNTED_HERE)
@@ -201,17 +204,18 @@ def take(name: str, limit: int, *, seconds: int = MINUTE) -> Allowance:
 
 
 def take_surely(name: str, limit: int, *, seconds: int) -> Allowance:
-    """Like `take`, but while Redis is down each process counts for itself, instead of letting all requests
-    through.
+    """Count a request as `take` does. While Redis is down, each process counts alone, so that not all
+    requests are let through.
     """
     return _take(limit, seconds, name) or counts_here.take(name, limit, seconds=seconds)
 
 
 def take_seldom(name: str, limit: int, *, seconds: int = MINUTE) -> Allowance:
-    """Like `take_surely`, but without a round trip as long as this process alone has counted few.
+    """Count a request as `take_surely` does, but without a round trip as long as this process has counted few
+    requests.
 
-    So a limit that almost nobody reaches costs almost nothing. Each process lets a tenth more requests
-    through.
+    So a limit that almost nobody reaches costs almost nothing. Each process may let up to a tenth of the
+    limit through in addition.
     """
     here = counts_here.take(name, limit, seconds=seconds)
     if here.is_used_up or here.remaining >= limit - limit // 10:
@@ -220,7 +224,7 @@ def take_seldom(name: str, limit: int, *, seconds: int = MINUTE) -> Allowance:
 
 
 def give_back(name: str, hits: int = 1) -> None:
-    """Take back requests that were counted under a name just before. Requests of other callers remain."""
+    """Take back requests that were just counted under a name. Requests of other callers remain counted."""
     counts_here.give_back(name, hits)
     if outage.lasts():
         return
@@ -270,7 +274,7 @@ def take_for_key(api_key_id: int, limit: int, *, community_id: int) -> Allowance
 
 
 def _take(limit: int, seconds: int, *names: str) -> Allowance | None:
-    """Count in Redis; None if it is down."""
+    """Count in Redis. Returns None if Redis is down."""
     if outage.lasts():
         return None
     try:
@@ -301,9 +305,10 @@ def take_for_address(request: HttpRequest) -> Allowance:
 def address_of(request: HttpRequest) -> str:
     """Return the client's address, as seen by the outermost of our own proxies.
 
-    Each proxy appends its client's address to X-Forwarded-For, some with a port; the client may have forged
-    the entries before those. For IPv6 it is the network, because one household has a whole /64. An entry that
-    is no address counts as the proxy's own, so that forged entries give nobody a separate limit.
+    Each proxy appends its client's address to X-Forwarded-For, some with a port. The client may have forged
+    the earlier entries. The address of an IPv6 client is the network, because one household has a whole /64.
+    An entry that is no address counts as the proxy's own address, so that forged entries give nobody a
+    separate limit.
     """
     remote = str(request.META.get("REMOTE_ADDR") or "unknown")
     proxies: int = settings.TRUSTED_PROXIES
@@ -340,6 +345,6 @@ def _run_script(names: tuple[str, ...], limit: int, window: int) -> list[Any]:
     client = redis_connection.client()
     try:
         answer: list[Any] = client.evalsha(TAKE_SHA, len(names), *names, limit, window)
-    except NoScriptError:  # Redis was restarted, or its scripts were flushed
+    except NoScriptError:  # Redis was restarted, or its scripts were flushed.
         answer = client.eval(TAKE, len(names), *names, limit, window)
     return answer

@@ -1,4 +1,4 @@
-"""Validation by DRF serializers: violations in the interface's form, and fields that were ignored."""
+"""Validation by DRF serializers: violations in the interface's form, and ignored fields."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VIOLATION_CODES = (
 
 Field = serializers.Field[Any, Any, Any, Any]
 
-# DRF's code → our code, and the words after the field's name. The field's limits replace the braces.
+# For each code of DRF: our code, and the words after the field's name. The field's limits replace the braces.
 _SENTENCES = {
     "required": ("required", "is required."),
     "null": ("null", "must not be null."),
@@ -44,7 +44,7 @@ _SENTENCES_OF_LISTS = {
     "min_length": ("too_few", "must have at least {min_length} elements."),
     "empty": ("too_few", "must not be empty."),
 }
-_BY_FIELD_CLASS = (  # for DRF's code `invalid`
+_BY_FIELD_CLASS = (  # The words for DRF's code `invalid`, by the class of the field.
     (serializers.BaseSerializer, "invalid_type", "must be an object."),
     (serializers.IntegerField, "invalid", "must be an integer."),
     (serializers.FloatField, "invalid", "must be a number."),
@@ -55,7 +55,7 @@ _BY_FIELD_CLASS = (  # for DRF's code `invalid`
 @functools.cache
 def _prototype(shape: type[serializers.Serializer[Any]], partial: bool) -> serializers.Serializer[Any]:
     prototype = shape(partial=partial)
-    prototype.fields.keys()  # creates the fields, which the copies share
+    prototype.fields.keys()  # The access creates the fields, which the copies share.
     return prototype
 
 
@@ -73,14 +73,14 @@ def bound_serializer(
 
 
 def serializer_violations(serializer: serializers.Serializer[Any]) -> list[ViolationJson]:
-    """Return the violations found by a serializer whose data is invalid, as many as a refusal needs."""
+    """Return the violations that a serializer with invalid data has found, as many as a refusal needs."""
     return list(islice(_walk(serializer.errors, serializer, ""), ENOUGH_VIOLATIONS))
 
 
 def field_violation(path: str, code: str, words: str) -> ViolationJson:
     """Return a violation whose message is the field's name and then `words` (rule 11.7).
 
-    Words that begin with a capital letter are a whole sentence, and stay unchanged.
+    Words that begin with a capital letter are a whole sentence, and remain unchanged.
     """
     if not words[:1].islower():
         return violation(path, code, words)
@@ -117,7 +117,7 @@ def _as_ours(field: Any, detail: ErrorDetail) -> tuple[str, str]:
     code = str(detail.code)
     is_many = isinstance(field, serializers.ListField | serializers.ListSerializer | serializers.DictField)
     known = (is_many and _SENTENCES_OF_LISTS.get(code)) or _SENTENCES.get(code)
-    is_own_sentence = detail.startswith("`")  # DRF's own messages name no field
+    is_own_sentence = detail.startswith("`")  # DRF's own messages name no field.
     if known and not is_own_sentence:
         names = ("max_length", "min_length", "max_value", "min_value")
         bounds = {name: getattr(field, name, "") for name in names}

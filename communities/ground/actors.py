@@ -39,9 +39,10 @@ class ActingKey:
 class Actor:
     """A user who acts in one community, with their role and the community's tier at this moment.
 
-    `role` is one of `member`, `creator` and `admin`, as in the interface. `key` is the API key by which they
-    act, None if they are signed in; the audit trail shows it. `user_id` is 0 for work in the name of a person
-    who no longer exists when it is done. Then the audit trail shows their `pseudonym` instead of the user.
+    `role` is one of `member`, `creator` and `admin`, as in the interface. `key` is the API key by which the
+    user acts; None if the user is signed in. The audit trail shows the key. `user_id` is 0 for work in the
+    name of a person who no longer exists when it is done. Then the audit trail shows their `pseudonym`
+    instead of the user.
     """
 
     user_id: int
@@ -66,7 +67,7 @@ class Actor:
 
     @property
     def sees_drafts(self) -> bool:
-        """Whether they see projects that are not active (rule 1.27)."""
+        """Return whether the actor sees projects that are not active (rule 1.27)."""
         return not self.is_member
 
     @property
@@ -78,5 +79,5 @@ class Actor:
         return TIERS[self.tier].requests_per_minute
 
     def has_role(self, least: Role) -> bool:
-        """Whether their role is this one or higher."""
+        """Return whether the actor has this role or a higher role."""
         return Role[self.role.upper()] >= least

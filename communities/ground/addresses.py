@@ -1,6 +1,7 @@
 """Which IP addresses outgoing connections may reach, and a socket to a host at such an address.
 
-Every connection to a host that others name, or that may be at any address, begins with `connect` (rule 9.14).
+Two kinds of connections begin with `connect`: those to hosts that others name, and those to hosts that may be
+at any address (rule 9.14).
 """
 
 from __future__ import annotations
@@ -12,25 +13,27 @@ import threading
 import time
 from typing import Any
 
-# In addition to `ipaddress`, which reports some of these as global, depending on the Python version.
+# These networks are refused in addition to `ipaddress`, which reports some of them as global in some Python
+# versions.
 _REFUSED_IPV4 = [
     ipaddress.IPv4Network(network)
     for network in (
         *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
         *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15"),
         *("198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
-        "168.63.129.16/32",  # looks public, but is the host machine in Azure
+        "168.63.129.16/32",  # This address looks public, but is the host machine in Azure.
     )
 ]
-_ALLOCATED_IPV6 = ipaddress.IPv6Network("2000::/3")  # everything outside is not on the internet
+# Addresses outside of this network are not on the internet.
+_ALLOCATED_IPV6 = ipaddress.IPv6Network("2000::/3")
 _REFUSED_IPV6 = [
     ipaddress.IPv6Network(network)
     for network in (
-        "2001::/23",  # Teredo, benchmarking, ORCHID and other protocols
-        "2001:db8::/32",  # documentation
-        "2002::/16",  # 6to4, which can reach any IPv4 address
-        "3ffe::/16",  # the former 6bone
-        "3fff::/20",  # documentation
+        "2001::/23",  # Teredo, benchmarking, ORCHID and other protocols use this network.
+        "2001:db8::/32",  # Documentation uses this network.
+        "2002::/16",  # 6to4 uses this network, and can reach any IPv4 address.
+        "3ffe::/16",  # The former 6bone used this network.
+        "3fff::/20",  # Documentation uses this network.
     )
 ]
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -40,7 +43,7 @@ _MAX_ADDRESSES_TRIED = 8
 class RefusedHost(OSError):
     """The host is unknown, or has an address that is not public.
 
-    One error for both cases, so that it does not reveal which names a private network has.
+    Both cases have the same error, so that the error does not reveal which names a private network has.
     """
 
 
@@ -71,7 +74,7 @@ def _ipv4_inside(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None
 def resolve(host: str, port: int, *, seconds: float) -> list[tuple[int, tuple[Any, ...]]]:
     """Family and socket address of every address of a host; empty if the host is unknown.
 
-    Raises TimeoutError. getaddrinfo has no timeout, so its thread is abandoned then.
+    Raises TimeoutError. getaddrinfo has no timeout, so its thread is abandoned after `seconds`.
     """
     resolved: queue.SimpleQueue[list[tuple[int, tuple[Any, ...]]]] = queue.SimpleQueue()
 
@@ -90,7 +93,8 @@ def resolve(host: str, port: int, *, seconds: float) -> list[tuple[int, tuple[An
 
 
 def connect(host: str, port: int, *, allow_private: bool, seconds: float) -> socket.socket:
-    """A socket that is connected to one of a host's addresses. All must be public, unless `allow_private`.
+    """Return a socket that is connected to one of a host's addresses. All addresses must be public, unless
+    `allow_private`.
 
     The host is resolved once, and only a checked address is connected to, so a DNS answer that changes later
     (DNS rebinding) has no effect. Raises RefusedHost, TimeoutError when the seconds are over, and OSError if
@@ -105,7 +109,7 @@ def connect(host: str, port: int, *, allow_private: bool, seconds: float) -> soc
         remaining = ends_at - time.monotonic()
         if remaining <= 0:
             break
-        try:  # leaves time for the next address
+        try:  # The timeout of one attempt leaves time for the next address.
             return _connected(family, address, remaining / (len(candidates) - position))
         except OSError:
             continue

@@ -1,8 +1,8 @@
 """The brand of a page: colours with enough contrast, a font, corners and a picture, as a style sheet.
 
-A style sheet depends on its address alone, which contains the whole `Look`. Colours that people could not
-read or see are made darker or lighter, in small steps and with their hue; `corrections` says so. Contrast is
-that of WCAG 2.2 AA.
+A style sheet depends only on its address, which contains the whole `Look`. Colours that people could not read
+or see are made darker or lighter, in small steps and with their hue; `corrections` describes the changes. The
+contrast follows WCAG 2.2 AA.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-# Fonts that machines have: none is loaded.
+# Fonts that computers and phones already have, so no font is loaded.
 FONTS = {
     "sans": 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
     "serif": 'ui-serif, "Iowan Old Style", Charter, Cambria, Georgia, "Noto Serif", "DejaVu Serif", serif',
@@ -24,8 +24,9 @@ FIELDS = ("logo_url", "accent_color", "background_color", "background_url", "fon
 """The fields of a brand, in a community's settings and in a project's presentation."""
 
 TEXT, LARGE = 4.5, 3.0
-# A page may be at least this light, or at most this dark: then black or white texts are readable on it and on
-# what lies on it. In relative luminance.
+# The limits of a page's colour in relative luminance. On a page that is lighter than the first limit, black
+# text is readable; on a page that is darker than the second, white text is. The same is true on cards and
+# bubbles.
 LIGHT, DARK = 0.30, 0.03
 _NONE = "-"
 _COLOUR = re.compile("[0-9a-f]{6}")
@@ -37,7 +38,7 @@ _ON_A_DARK_PAGE = """\
 :root { color-scheme: dark; }
 .logo { padding: .25rem; background: #fff; }
 """
-# Texts outside of cards and bubbles get a ground.
+# Texts outside of cards and bubbles get a background.
 _ON_A_PICTURE = """\
 .answers-as, .foot, .back .button, .placeholder, .lead, .aside, .pages, .unsaved label {
   padding: .5rem .75rem !important; border-radius: var(--round); background: var(--page) !important;
@@ -53,9 +54,9 @@ Palette = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a style sheet shows. Colours have six digits, and `picture` is the name of a copy.
+    """The values that a style sheet shows. Colours have six digits, and `picture` is the name of a copy.
 
-    None is that of the theme.
+    None means the value of the theme.
     """
 
     accent: str | None = None
@@ -88,7 +89,7 @@ def look_of(name: str) -> Look | None:
 
 
 def is_colour(text: str) -> bool:
-    """Whether this is a colour as looks have it: six hexadecimal digits in lower case."""
+    """Return whether a text is a colour in the form of looks: six hexadecimal digits in lower case."""
     return _COLOUR.fullmatch(text) is not None
 
 
@@ -172,7 +173,7 @@ def _dark(accent: str, page: str | None) -> Palette:
     _, chroma, hue = _oklch(accent)
     page = page or _hex(0.17, min(chroma, 0.012), hue)
     lightness, own, own_hue = _oklch(page)
-    start = max(lightness, 0.13)  # below it, steps are too small to be seen
+    start = max(lightness, 0.13)  # Below this lightness, steps are too small to be seen.
     own = min(own, 0.05)
     if own < 0.005:
         own, own_hue = min(chroma, 0.012), hue
@@ -205,9 +206,10 @@ def _dark(accent: str, page: str | None) -> Palette:
 
 
 def background_in(background: str, scheme: str) -> str:
-    """The colour of the page for a background: itself where texts are readable on it, else the nearest such.
+    """Return the colour of the page for a background: the background itself if texts are readable on it, else
+    the nearest readable colour.
 
-    A light background becomes a dark one of its hue in the dark scheme.
+    In the dark scheme, a light background becomes a dark background of the same hue.
     """
     colour = f"#{background}"
     lightness, chroma, hue = _oklch(colour)
@@ -221,7 +223,9 @@ def background_in(background: str, scheme: str) -> str:
 
 
 def _moved(colour: str, towards: int) -> str:
-    """The nearest colour that a page may have, lighter or darker."""
+    """Return the nearest colour that a page may have. The colour is lighter or darker by the sign of
+    `towards`.
+    """
     lightness, chroma, hue = _oklch(colour)
     while DARK < luminance(colour) < LIGHT:
         lightness += towards * _STEP
@@ -234,7 +238,9 @@ def _is_dark_page(background: str) -> bool:
 
 
 def corrections(accent: str | None, background: str | None) -> Iterator[str]:
-    """Sentences about the colours that a page shows in place of those that were chosen, if people see it."""
+    """Yield sentences about the colours that a page shows instead of the chosen ones, if people see a
+    difference.
+    """
     if background:
         chosen, used = f"#{background.lower()}", background_in(background.lower(), "light")
         if used != chosen:
@@ -254,7 +260,7 @@ def corrections(accent: str | None, background: str | None) -> Iterator[str]:
 
 
 def _differ(one: str, other: str) -> bool:
-    """Whether people see which of two colours of one hue is lighter, if they look for it."""
+    """Return whether people who look closely see which of two colours of one hue is lighter."""
     return abs(_oklch(one)[0] - _oklch(other)[0]) > 4 * _STEP
 
 
@@ -274,7 +280,7 @@ def luminance(colour: str) -> float:
 
 
 def _enough(colour: str, grounds: Iterable[str], least: float, *, towards: int) -> str:
-    """The nearest colour, darker or lighter, with this contrast on all grounds."""
+    """Return the nearest colour, darker or lighter, that has this contrast on all grounds."""
     grounds = tuple(grounds)
     lightness, chroma, hue = _oklch(colour)
     end = 1.0 if towards > 0 else 0.0
@@ -285,7 +291,7 @@ def _enough(colour: str, grounds: Iterable[str], least: float, *, towards: int) 
 
 
 def _on(colour: str) -> str:
-    """The colour of texts on a colour: white, else black."""
+    """Return the colour of texts on a colour: white if it has enough contrast, else black."""
     return "#ffffff" if contrast("#ffffff", colour) >= TEXT else "#000000"
 
 
@@ -315,7 +321,7 @@ def _oklch(colour: str) -> tuple[float, float, float]:
 
 
 def _hex(lightness: float, chroma: float, hue: float) -> str:
-    """The colour that screens can show, with less chroma if they cannot show so much."""
+    """Return the colour in hexadecimal digits, with less chroma if screens cannot show so much."""
     while True:
         parts = _rgb(lightness, chroma, hue)
         if chroma < 0.001 or all(-0.0005 <= part <= 1.0005 for part in parts):

@@ -8,10 +8,12 @@ from typing import Any, NoReturn, Protocol
 
 from communities.ground.words import plural, shortened
 
-MAX_VIOLATIONS = 100  # of a refusal (rule 11.8)
-ENOUGH_VIOLATIONS = MAX_VIOLATIONS + 1  # with this many, collecting can stop: a refusal lists fewer
-MAX_PATH = 300  # characters of a violation's `field`, which may contain names that the caller chose
-MAX_MESSAGE = 1_000  # characters
+MAX_VIOLATIONS = 100  # A refusal lists at most this many violations (rule 11.8).
+# With this many violations, the check can stop, because a refusal lists fewer.
+ENOUGH_VIOLATIONS = MAX_VIOLATIONS + 1
+# A violation's `field` has at most this many characters, because it may contain names that the caller chose.
+MAX_PATH = 300
+MAX_MESSAGE = 1_000  # A message has at most this many characters.
 
 ViolationJson = dict[str, Any]
 """A violation as in the interface: `field`, `code`, `message`, and `column` in expressions."""
@@ -26,8 +28,8 @@ class AsJson(Protocol):
 class Refusal(Exception):
     """An expected error: the request was understood and is refused. It is never logged as a fault.
 
-    `violations` name the faulty fields (rule 11.6): the first `MAX_VIOLATIONS` of them; `has_more` is true if
-    others are left out. Long names and messages are cut.
+    `violations` name the faulty fields (rule 11.6): the first `MAX_VIOLATIONS` of them. `has_more` is True if
+    further violations are left out. Long names and messages are cut.
     """
 
     code = "invalid_request"
@@ -43,8 +45,8 @@ class Refusal(Exception):
 class ActorGone(Exception):
     """The actor's user was erased, or merged into another, after the request began.
 
-    The change is rolled back. It is no `Refusal`, because no form shows it. An API caller gets the same
-    answer as for a revoked key. A person on a page is sent to sign in.
+    The change is rolled back. The class is no `Refusal`, because no form shows the error. An API caller gets
+    the same answer as for a revoked key. A person on a page is sent to sign in.
     """
 
 
@@ -132,10 +134,10 @@ def _plain(each: ViolationJson | AsJson) -> ViolationJson:
 
 
 def and_more(violations: Sequence[object]) -> str:
-    """Return the sentence after the message of the first violation: the number of further violations, if
+    """Return the sentence after the first violation's message: the number of further violations, if there are
     any.
     """
     rest = len(violations) - 1
-    if not 0 < rest < MAX_VIOLATIONS:  # for more than that, the response itself says so
+    if not 0 < rest < MAX_VIOLATIONS:  # For more violations, the response itself says that some are left out.
         return ""
     return f" There {'is' if rest == 1 else 'are'} {plural(rest, 'more violation')}."

@@ -1,4 +1,4 @@
-"""The log of our own faults: with their place, without their message."""
+"""The log of our own faults. It contains the place of a fault, and not its message."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A version of each community's API keys in Redis, by which every process notices that it must look a key up
-again.
+"""A version of each community's API keys in Redis. By the version, every process notices that it must look a
+key up again.
 
 A process caches callers together with the version at the time of the look-up. A request reads the current
 version in the round trip of its rate limit (`communities.gate.throttling`), and looks its key up again if the
@@ -8,10 +8,10 @@ two differ. So every change is effective at the next request, in every process:
     announce(community_ids)            a change of keys, roles, accounts or tiers, in its own transaction
 
 While the transaction runs, the version is `CHANGING`, and nobody uses cached callers. After the commit, the
-version is a new random one. If Redis has lost it, the next request sets a version from Redis' clock. A
-counter is not used, because it could get an old value again. If Redis cannot be reached, or if it loses
-`CHANGING` and the process dies, callers are cached for `communities.gate.authentication.SECONDS_IN_CACHE` at
-most.
+version is a new random text. If Redis has lost the version, the next request sets a version from Redis'
+clock. A counter could return to an old value, so the version is not a counter. If Redis cannot be reached,
+callers are cached for `communities.gate.authentication.SECONDS_IN_CACHE` at most. The same is true if Redis
+loses `CHANGING` and the process dies.
 
 Changes through managers, instances and cascades are announced automatically, also those of the admin and of a
 shell: see `AccessQuerySet` and `connect`. SQL by hand, and `bulk_create` that updates rows, call `announce`.
@@ -31,8 +31,9 @@ from redis.exceptions import RedisError
 from communities.ground import redis_connection
 
 CHANGING = b"-"
-LIFETIME = 24 * 3600 * 1000  # milliseconds; then a new version is set, and processes look keys up again
-LONGEST_CHANGE = 60 * 1000  # milliseconds; a transaction takes less
+# In milliseconds. After this time a new version is set, and processes look keys up again.
+LIFETIME = 24 * 3600 * 1000
+LONGEST_CHANGE = 60 * 1000  # In milliseconds. A transaction takes less time.
 
 M = TypeVar("M", bound=models.Model)
 log = structlog.get_logger("colloquy.keys")
@@ -56,8 +57,8 @@ def announce(community_ids: Iterable[int]) -> None:
 
 
 class _Renewal:
-    """Gives a community's keys a new version; instances compare by community, so that one commit does it
-    once.
+    """Gives a community's keys a new version. Instances are compared by community, so that one commit sets
+    one version.
     """
 
     def __init__(self, community_id: int) -> None:
@@ -68,7 +69,7 @@ class _Renewal:
 
 
 def _is_announced(community_id: int) -> bool:
-    """Whether the running transaction announces this community already."""
+    """Return whether the running transaction already announces this community."""
     calls = (entry[1] for entry in connection.run_on_commit)
     return any(isinstance(call, _Renewal) and call.community_id == community_id for call in calls)
 
@@ -79,7 +80,7 @@ def _write(versions: dict[int, Any], lifetime: int) -> None:
             for community_id, version in versions.items():
                 pipeline.set(name_of(community_id), version, px=lifetime)
             pipeline.execute()
-    except RedisError as error:  # cached callers expire within seconds in any case
+    except RedisError as error:  # In any case, cached callers expire within seconds.
         log.error("keys.change_not_announced", cause=type(error).__name__, communities=list(versions))
 
 
@@ -89,7 +90,7 @@ def _write(versions: dict[int, Any], lifetime: int) -> None:
 class AccessQuerySet(models.QuerySet[M]):
     """Rows that decide which keys are valid and what these keys may do.
 
-    Their model has `decides_access`, the fields that decide, and `path_to_community`.
+    The model has `decides_access`, which lists these fields, and `path_to_community`.
     """
 
     def update(self, **values: Any) -> int:

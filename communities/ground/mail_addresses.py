@@ -9,7 +9,7 @@ from django.utils.encoding import punycode
 
 from communities.ground import sealing
 
-MAX_DOMAIN = 253  # characters (RFC 1035, 2.3.4)
+MAX_DOMAIN = 253  # A domain has at most this many characters (RFC 1035, 2.3.4).
 _ESCAPED = re.compile(r"\\(.)")
 
 
@@ -24,7 +24,7 @@ def canonical(address: str) -> str:
     if len(local) > 1 and local[0] == local[-1] == '"':
         local = _ESCAPED.sub(r"\1", local[1:-1])
     if len(domain) <= MAX_DOMAIN:
-        with suppress(UnicodeError):  # no mail can be sent there, see `mails.is_sendable`
+        with suppress(UnicodeError):  # No mail can be sent to such a domain; see `mails.is_sendable`.
             domain = punycode(domain)
     return f"{local}@{domain}".casefold()
 
@@ -32,8 +32,8 @@ def canonical(address: str) -> str:
 def keyed_hash(address: str, *, community_id: int) -> str:
     """The hash of an address for rows that must not contain the address: 32 hexadecimal digits.
 
-    It is the same for all spellings, and different in each community, so that hashes of communities cannot be
-    compared.
+    The hash is the same for all spellings of an address. Each community has different hashes, so that hashes
+    of communities cannot be compared.
     """
     text = f"{community_id}:{canonical(address)}"
     return sealing.keyed_hash(text, purpose="mail addresses")[:32]

@@ -30,7 +30,7 @@ class MomentField(forms.DateTimeField):
     def prepare_value(self, value: Any) -> Any:
         try:
             return super().prepare_value(value)
-        except OverflowError:  # the end of the year 9999 does not exist in the east
+        except OverflowError:  # In eastern zones, the end of the year 9999 does not exist.
             return value.replace(tzinfo=None)
 
     def to_python(self, value: Any) -> datetime | None:
@@ -42,7 +42,9 @@ class MomentField(forms.DateTimeField):
             raise ValidationError(self._of_a_changed_clock(fault.params["datetime"])) from fault
 
     def _of_a_changed_clock(self, moment: datetime) -> str:
-        """The message for a time that does not exist, or exists twice, on a day when the clocks change."""
+        """Return the message for a time that does not exist, or that exists twice, on a day when the clocks
+        change.
+        """
         zone = timezone.get_current_timezone()
         there = moment.replace(tzinfo=zone).astimezone(UTC).astimezone(zone).replace(tzinfo=None)
         when = dateformat.format(moment, "j F Y, H:i")
@@ -57,7 +59,9 @@ class MomentField(forms.DateTimeField):
         )
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """The input shows no seconds, which the API may have set; a value without them is no change."""
+        """Return whether the time was changed. The input shows no seconds, which the API may have set, so a
+        value without seconds is no change.
+        """
         if isinstance(initial, datetime):
             initial = initial.replace(second=0, microsecond=0)
         return super().has_changed(initial, data)

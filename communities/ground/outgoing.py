@@ -1,7 +1,8 @@
 """HTTP sessions with the platforms, and with hosts of pictures.
 
-As for webhooks (rule 9.14): only https and only public addresses, which `addresses.connect` checks. Redirects
-are not followed, and proxies of the environment are not used. The host of a BASE_URL may have any address.
+Webhooks have the same rules (rule 9.14): only https and only public addresses, which `addresses.connect`
+checks. Redirects are not followed, and proxies of the environment are not used. The host of a BASE_URL may
+have any address.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ from urllib3.exceptions import HTTPError, NewConnectionError
 
 from communities.ground.addresses import connect
 
-TIMEOUT = 5.0  # seconds, for connecting, for each wait for bytes, and for the whole body
-BOT_TIMEOUT = (3.0, 10.0)  # of the bot: for connecting, and for each wait for bytes
-BOT_CONNECTIONS = 8  # that a process keeps open
+TIMEOUT = 5.0  # In seconds: for connecting, for each wait for bytes, and for the whole body.
+BOT_TIMEOUT = (3.0, 10.0)  # The bot's limits in seconds: for connecting, and for each wait for bytes.
+BOT_CONNECTIONS = 8  # A process keeps at most this many connections open.
 MAX_BODY_BYTES = 1024 * 1024
-_SECONDS_FOR_PICTURES = 15.0  # for each wait and the whole body; `time_limit` limits the sum
+# In seconds: the limit of each wait and of the whole body. `time_limit` limits all waits together.
+_SECONDS_FOR_PICTURES = 15.0
 _CHAT = "https://discord.com"
 
 
@@ -42,9 +44,10 @@ def session() -> requests.Session:
 
 
 def session_of_bot(base_url: str) -> requests.Session:
-    """The same for the bot, whose `base_url` may have any address unless it is the platform's own.
+    """Return a session for the bot. Its `base_url` may have any address, unless it is the platform's own
+    address.
 
-    Threads may share it: it stores no cookies, and its connections are safe to share.
+    Threads may share the session: it stores no cookies, and its connections are safe to share.
     """
     anywhere = [] if _origin(base_url) == _CHAT else [base_url]
     session = _Session(anywhere, BOT_TIMEOUT, pool_size=BOT_CONNECTIONS)
@@ -54,10 +57,10 @@ def session_of_bot(base_url: str) -> requests.Session:
 
 
 def session_of_pictures() -> requests.Session:
-    """A session for files whose address anybody may choose: public hosts, and private ones if the settings
-    allow them.
+    """Return a session for files whose address anybody may choose: on public hosts, and on private hosts if
+    the settings allow them.
 
-    Raises TooLong for a file of more than PICTURE_BYTES. Use it within a `time_limit`.
+    Raises TooLong for a file of more than PICTURE_BYTES. Use the session within a `time_limit`.
     """
     anywhere = ["http://", "https://"] if settings.PICTURES_ALLOW_PRIVATE_NETWORKS else []
     session = _Session([], _SECONDS_FOR_PICTURES, max_bytes=settings.PICTURE_BYTES, anywhere_below=anywhere)
@@ -71,7 +74,7 @@ class TooLong(requests.ConnectionError):
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Close the connections that this thread makes here after a time, and then raise TimeoutError.
+    """Close the connections of this thread after a time, and then raise TimeoutError.
 
     A timeout alone is not enough, because a host may send a byte now and then.
     """
@@ -86,7 +89,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         _time_limit.reset(token)
         limit.close()
-    if limit.is_over:  # the data may be cut short
+    if limit.is_over:  # The data may be incomplete.
         raise TimeoutError
 
 
@@ -105,7 +108,7 @@ class _TimeLimit:
         return max(0.001, self._ends_at - time.monotonic())
 
     def watch(self, connected: socket.socket) -> None:
-        """Shut this connection down when the time is over, also after TLS has taken over its socket."""
+        """Shut this connection down when the time is over, even after TLS has taken over its socket."""
         with self._lock:
             if self.is_over:
                 raise TimeoutError
@@ -121,7 +124,7 @@ class _TimeLimit:
         with self._lock:
             self.is_over = True
             for each in self._sockets:
-                with suppress(OSError):  # the host may have closed it
+                with suppress(OSError):  # The host may have closed the connection.
                     each.shutdown(socket.SHUT_RDWR)
 
 
@@ -171,7 +174,8 @@ class _Adapter(HTTPAdapter):
         response = super().send(request, *args, **kwargs)
         try:
             response._content = _body(response.raw, max_bytes=self._max_bytes)
-            response._content_consumed = True  # so that closing it keeps the connection for the next
+            # With this attribute, closing the response keeps the connection for the next request.
+            response._content_consumed = True
         except TooLong:
             raise
         except (HTTPError, OSError) as failure:
@@ -194,7 +198,9 @@ def _body(raw: Any, *, max_bytes: int) -> bytes:
 
 
 class _Checked:
-    """Connects to an address that was checked before: a public one, unless private ones are allowed."""
+    """Connects to an address that was checked before. The address is public, unless private addresses are
+    allowed.
+    """
 
     allows_private: bool
 
@@ -204,7 +210,8 @@ class _Checked:
             plain = connect(self._dns_host, self.port, allow_private=self.allows_private, seconds=seconds)
         except OSError as failure:
             raise NewConnectionError(self, str(failure)) from failure
-        plain.settimeout(_seconds_to_connect(self))  # for TLS; the rest has the timeout of one address
+        # The timeout is for TLS. All other waits have the timeout of one address.
+        plain.settimeout(_seconds_to_connect(self))
         if limit := _time_limit.get():
             limit.watch(plain)
         return plain
@@ -254,7 +261,9 @@ def _seconds_to_connect(connection: Any) -> float:
 
 @functools.cache
 def _tls() -> ssl.SSLContext:
-    """Trusts the system's certificates, or those of SSL_CERT_FILE. Read once."""
+    """Return the TLS context, read once. It trusts the system's certificates, or the certificates in
+    SSL_CERT_FILE.
+    """
     return ssl.create_default_context()
 
 

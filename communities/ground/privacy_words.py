@@ -1,4 +1,4 @@
-"""The words for who sees who answered: one set for all pages, messages and forms."""
+"""The texts that say who sees who answered: the same for all pages, messages and forms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ LABEL_OF_NEW = "Privacy of new surveys and polls"
 
 @dataclass(frozen=True, slots=True)
 class PrivacyWords:
-    """A privacy mode: its name, which is that of the interface's value, and a sentence about it."""
+    """The texts of a privacy mode: its name, which is also the interface's value, and a sentence about the
+    mode.
+    """
 
     name: str
     sentence: str

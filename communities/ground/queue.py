@@ -17,8 +17,8 @@ import structlog
 from celery import current_app
 from django.db import transaction
 
-MAX_WAITING = 10_000  # different wakes; the sweep finds the rows of any others
-MAX_QUEUE_LENGTH = 1_000  # messages in the broker
+MAX_WAITING = 10_000  # At most this many different wakes wait. The sweep finds the rows of any other wakes.
+MAX_QUEUE_LENGTH = 1_000  # The broker holds at most this many messages in a queue.
 SECONDS_BETWEEN_ROUNDS = 0.25
 SECONDS_AFTER_A_FAILURE = 1.0
 SECONDS_TO_WAIT_BEFORE_A_FORK = 2.0
@@ -77,7 +77,7 @@ class Waker:
         """
         failure = _failure(waiting)
         if failure is not None and not self._broker_is_down:
-            failure = _failure(waiting)  # with a new connection
+            failure = _failure(waiting)  # The second attempt uses a new connection.
         if failure is not None:
             if not self._broker_is_down:
                 log.error("queue.broker_is_down", cause=type(failure).__name__, detail=str(failure))
@@ -90,7 +90,7 @@ class Waker:
 
 
 def _failure(waiting: Mapping[Wake, None]) -> Exception | None:
-    """Send wakes, and return the error if that failed. The thread must survive every exception."""
+    """Send wakes, and return the error if sending failed. The thread must survive every exception."""
     try:
         crowded = {task for task in {task for task, _ in waiting} if _is_crowded(task)}
         for task, kwargs in waiting:
@@ -104,7 +104,8 @@ def _failure(waiting: Mapping[Wake, None]) -> Exception | None:
 def _is_crowded(task: str) -> bool:
     """Whether the queue of a task is so long that another message would not wake a worker any sooner.
 
-    Otherwise the broker's memory would fill while the workers are down, because sweeps wake repeatedly.
+    Without this check, the broker's memory would fill while the workers are down, because sweeps wake
+    repeatedly.
     """
     queue = current_app.amqp.router.route({}, task)["queue"].name
     with current_app.producer_pool.acquire(block=True) as producer:
@@ -113,15 +114,15 @@ def _is_crowded(task: str) -> bool:
 
 
 _waker = Waker()
-_sending = threading.Lock()  # locked while a thread talks to the broker, and while a process forks
+_sending = threading.Lock()  # The lock is held while a thread talks to the broker, and while a process forks.
 _forking = threading.local()
 
 
 def _wait_before_fork() -> None:
-    """Wait for the end of a round: Celery imports modules with its first message, and a fork would contain
-    half-loaded ones.
+    """Wait for the end of a round. Celery imports modules with its first message, so a fork during a round
+    would contain half-loaded modules.
 
-    A broker that does not answer delays a fork by some seconds at most.
+    A broker that does not respond delays a fork by some seconds at most.
     """
     _forking.holds = _sending.acquire(timeout=SECONDS_TO_WAIT_BEFORE_A_FORK)
 
@@ -132,7 +133,7 @@ def _go_on_after_fork() -> None:
 
 
 def _reset_after_fork() -> None:
-    """Start with a new waker: a forked process inherits its parent's wakes, but not the thread."""
+    """Start with a new waker, because a forked process inherits its parent's wakes, but not the thread."""
     global _sending, _waker
     _waker, _sending = Waker(), threading.Lock()
 

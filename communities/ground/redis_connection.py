@@ -23,6 +23,6 @@ def _client_of(url: str) -> redis.Redis:
         url,
         socket_connect_timeout=TIMEOUT,
         socket_timeout=TIMEOUT,
-        # One immediate retry, because the server may have closed an idle connection.
+        # There is one immediate retry, because the server may have closed an idle connection.
         retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
     )

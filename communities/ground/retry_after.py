@@ -12,7 +12,7 @@ _SECONDS = re.compile("[0-9]{1,18}")
 
 
 def read_retry_after(header: str | None, *, at: datetime) -> timedelta | None:
-    """Return how long the server asks us to wait, at most 24 hours; None if it asks for no wait.
+    """Return the time that the server asks us to wait, at most 24 hours; None if it asks for no wait.
 
     The header is a whole number of seconds, or an HTTP date that is compared with `at`. Any other text, zero,
     and a moment in the past mean no wait.

@@ -18,7 +18,7 @@ _STEP = {Rounding.HOUR: timedelta(hours=1), Rounding.DAY: timedelta(days=1)}
 
 
 def length(rounding: str | None) -> timedelta:
-    """The length of the hour or day; nothing without rounding."""
+    """Return the length of the hour or day; zero without rounding."""
     return timedelta() if rounding is None else _STEP[Rounding(rounding)]
 
 

@@ -1,8 +1,8 @@
 """Encryption of data that the database must store but nobody may read there: tokens, mails, secrets of
 factors.
 
-The keys are derived from SECRET_KEY, one for each purpose. Sealed data is bound to its row, so that a row
-that was copied elsewhere cannot be decrypted. Data that is only searched for is stored as a keyed hash.
+The keys are derived from SECRET_KEY, one key for each purpose. Sealed data is bound to its row, so a row that
+was copied elsewhere cannot be decrypted. Data for searches is stored as a keyed hash.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ _NONCE_BYTES = 12
 
 
 class Unreadable(Exception):
-    """SECRET_KEY has changed since this was sealed, or it belongs to another row."""
+    """The data cannot be decrypted: SECRET_KEY has changed since it was sealed, or the data belongs to
+    another row.
+    """
 
 
 def seal(text: str, *, purpose: str, row: object) -> bytes:
@@ -32,7 +34,7 @@ def seal(text: str, *, purpose: str, row: object) -> bytes:
 
 def unseal(sealed: bytes | memoryview, *, purpose: str, row: object) -> str:
     """Decrypt a text. Raises Unreadable."""
-    content = bytes(sealed)  # the database returns a view of its buffer
+    content = bytes(sealed)  # The database returns a view of its buffer.
     nonce, encrypted = content[:_NONCE_BYTES], content[_NONCE_BYTES:]
     try:
         return _cipher(purpose).decrypt(nonce, encrypted, str(row).encode()).decode()

@@ -29,7 +29,8 @@ _UNSEEN = regex.compile(
     rf"|(?<={_JOINED})[\u200C\u200D](?={_JOINED}))"
     r"|[[\p{Default_Ignorable_Code_Point}\p{Cc}\uFFF9-\uFFFB]--\s]"
 )
-_SELECTOR = regex.compile(r"\p{Variation_Selector}")  # selects how the character before it is drawn
+# A selector decides how the character before it is drawn.
+_SELECTOR = regex.compile(r"\p{Variation_Selector}")
 _EMPTY_LINES = regex.compile(r"\n{3,}+")
 _BLANKS = regex.compile(r"[\s\p{Z}\u2800]+")
 _IS_PLAIN = regex.compile(r"[!-~]++(?: [!-~]++)*+").fullmatch
@@ -38,8 +39,8 @@ _IS_PLAIN = regex.compile(r"[!-~]++(?: [!-~]++)*+").fullmatch
 def sent_text(text: str) -> str:
     """Return the text in NFC without white space at its ends; empty if no character is visible.
 
-    White space is what `str.strip` removes. White space and line breaks inside stay, and so do the joiners of
-    emoji and of words.
+    White space means the characters that `str.strip` removes. White space and line breaks inside the text
+    remain, and so do the joiners of emoji and of words.
     """
     text = composed(text.strip())
     return "" if _INVISIBLE.fullmatch(text) else text
@@ -54,8 +55,8 @@ def paragraphs(text: str) -> str:
 def appearance(text: str) -> str:
     """Return the visible form of a text. Two texts look the same if their visible forms are equal.
 
-    It is the text in NFC, without characters that no font draws, and with one space for any white space. Case
-    is preserved, and so are letters of other scripts that look alike.
+    The visible form is the text in NFC, without characters that no font draws, and with one space for any
+    white space. Case is preserved, and so are letters of other scripts that look alike.
     """
     if _IS_PLAIN(text):
         return text

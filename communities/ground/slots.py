@@ -16,7 +16,7 @@ class Slots:
         self._changed = Condition()
 
     def acquire(self, owner: str, *, timeout: float) -> bool:
-        """Take a slot, waiting for it up to `timeout` seconds. False if the owner gets none."""
+        """Take a slot, and wait up to `timeout` seconds. Returns False if the owner gets no slot."""
         with self._changed:
             may_take = self._changed.wait_for(
                 lambda: self.free > 0 and self._taken[owner] < self._most_of_one, timeout
@@ -27,7 +27,7 @@ class Slots:
             return may_take
 
     def release(self, owner: str) -> None:
-        """Give a slot back. Raises ValueError if the owner has none."""
+        """Give a slot back. Raises ValueError if the owner has no slot."""
         with self._changed:
             if not self._taken[owner]:
                 raise ValueError("This owner has no slot.")
@@ -38,8 +38,9 @@ class Slots:
             self._changed.notify_all()
 
 
-# Limit of a process (rule 11.30). Imports and files take up to 120 MB of memory each, and a thread for
-# seconds; pages and votes need threads too. One community, or one person with their own data, may use one.
+# The limit of a process (rule 11.30). Imports and files take up to 120 MB of memory each, and a thread for
+# seconds; pages and votes need threads, too. One community, or one person with their own data, may use one
+# slot.
 LARGE_JOBS = 2
 large_jobs = Slots(LARGE_JOBS)
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-# Spreadsheets read a cell that begins with one of these as a formula. Some skip invisible characters before
-# it, and some accept the wide forms of Asian scripts. These strings are used inside the brackets of regular
-# expressions.
+# Spreadsheets read a cell that begins with one of these characters as a formula. Some skip invisible
+# characters before them, and some accept the wide forms of Asian scripts. These strings are used inside the
+# brackets of regular expressions.
 EQUALS, PLUS, MINUS, AT = "=\uff1d\ufe66", "+\uff0b\ufe62", "\\-\uff0d\ufe63", "@\uff20\ufe6b"
 UNSEEN = (
     "\\s\\x00-\\x1f\\x7f-\\x9f\\xad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
 )
 _FORMULA = re.compile(f"[{UNSEEN}]*[{EQUALS}{PLUS}{MINUS}{AT}]|[\\t\\r\\n]")
-# Semicolons and tabs too, because some programs accept them as separators like commas.
+# Semicolons and tabs need quotes, too, because some programs accept them as separators like commas.
 _NEEDS_QUOTES = re.compile('[",;\t\r\n]|^\\s|\\s$').search
 
 

@@ -10,9 +10,7 @@ from communities.ground.sent_text import sent_text
 
 
 class TextField(forms.CharField):
-    """A text as `sent_text` returns it; the returned text is also the one whose length is checked (rules 1.6
-    and 1.7).
-    """
+    """A text as `sent_text` returns it. The length of the returned text is checked (rules 1.6 and 1.7)."""
 
     def to_python(self, value: Any) -> Any:
         text = super().to_python(value)

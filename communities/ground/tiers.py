@@ -14,12 +14,12 @@ class Tier:
     def idempotency_bytes(self) -> int:
         """The bytes of responses that are stored for the Idempotency-Keys of one API key in 24 hours.
 
-        They are enough for a day of requests without a pause, each with a response of `BYTES_OF_A_RESPONSE`.
+        This is enough for a day of requests without a pause, each with a response of `BYTES_OF_A_RESPONSE`.
         """
         return self.requests_per_minute * 24 * 60 * BYTES_OF_A_RESPONSE
 
 
-BYTES_OF_A_RESPONSE = 2_048  # with its row: more than an answer in a conversation takes
+BYTES_OF_A_RESPONSE = 2_048  # The size of a response with its row. An answer in a conversation takes less.
 TIERS = {
     "basic": Tier(requests_per_minute=60, has_premium_features=False),
     "premium": Tier(requests_per_minute=300, has_premium_features=True),

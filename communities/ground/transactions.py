@@ -1,4 +1,4 @@
-"""Transactions of services: why they set no savepoints, and how they run again after a deadlock."""
+"""Transactions of services. They set no savepoints, and run again after a deadlock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = structlog.get_logger("colloquy.transactions")
 
 
 class InTransaction(Atomic):
-    """A block that runs in the caller's transaction, or in one of its own if there is none."""
+    """A block that runs in the caller's transaction, or in a new transaction if there is none."""
 
     def __init__(self) -> None:
         super().__init__(DEFAULT_DB_ALIAS, savepoint=False, durable=False)
@@ -27,15 +27,17 @@ class InTransaction(Atomic):
 in_transaction = InTransaction()
 """Decorator and context manager for a service's block: `@in_transaction`, or `with in_transaction:`.
 
-Inside another transaction it sets no savepoint, which saves two statements and 0.28 ms of CPU. An exception
-that leaves the block therefore dooms the whole transaction: Django refuses further queries and rolls back at
-the end. Refusals usually leave the outermost block too. Code that catches an exception and continues in the
-same transaction wraps the part that may fail in Django's `transaction.atomic()`, which sets a savepoint.
+Inside another transaction the block sets no savepoint, which saves two statements and 0.28 ms of CPU. An
+exception that leaves the block therefore ends the whole transaction: Django refuses further queries and rolls
+back at the end. Refusals usually leave the outermost block, too. Code that catches an exception and continues
+in the same transaction wraps the part that may fail in Django's `transaction.atomic()`, which sets a
+savepoint.
 """
 
 
 def again_after_deadlock(service: Callable[P, R]) -> Callable[P, R]:
-    """Decorator for a service that locks rows: it runs again if a deadlock has ended its transaction.
+    """Decorator for a service that locks rows. The service runs again if a deadlock has ended its
+    transaction.
 
     Such a transaction has changed nothing. The third deadlock in a row is raised. Inside the caller's
     transaction nothing runs again, because that transaction is lost as a whole.

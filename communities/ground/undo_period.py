@@ -1,4 +1,4 @@
-"""How long staff can undo a deletion in the admin."""
+"""The time during which staff can undo a deletion in the admin."""
 
 from __future__ import annotations
 

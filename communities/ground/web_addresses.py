@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from communities.ground.addresses import is_public
 
-MAX_LENGTH = 2048  # characters
+MAX_LENGTH = 2048  # A URL has at most this many characters.
 PORTS = {"http": 80, "https": 443}
 _FIRST_UNPRIVILEGED_PORT = 1024
 _MAX_HOST_LENGTH = 253
@@ -61,8 +61,8 @@ class Endpoint:
 
 
 def is_link(url: str) -> bool:
-    """Whether this is an https address to which a page may link. Its host is written out and valid, as is its
-    port.
+    """Return whether a page may link to this address. It must be https, and its host and port must be valid
+    and written out.
     """
     if len(url) > MAX_LENGTH or any(unicodedata.category(each)[0] in "CZ" for each in url) or "\\" in url:
         return False
@@ -133,7 +133,7 @@ def _host_and_port(parts: SplitResult) -> tuple[str, int]:
 
 def _ipv6(text: str) -> str:
     try:
-        if "%" in text:  # a network interface of this machine
+        if "%" in text:  # The part after % names a network interface of this machine.
             raise ValueError
         return str(ipaddress.IPv6Address(text))
     except ValueError:
@@ -148,7 +148,7 @@ def _name_or_ipv4(text: str) -> str:
     if not _NUMBER.fullmatch(labels[-1]):
         return host
     try:
-        return socket.inet_ntoa(socket.inet_aton(host))  # also 127.1, 0x7f000001, 017700000001
+        return socket.inet_ntoa(socket.inet_aton(host))  # This also reads 127.1, 0x7f000001 and 017700000001.
     except OSError:
         raise BadAddress("must have a valid IPv4 address.") from None
 
@@ -161,5 +161,5 @@ def _in_ascii(text: str) -> str:
         try:
             return text.encode("idna").decode().lower()
         except UnicodeError:
-            pass  # a label of more than 63 characters, or letters newer than Unicode 3.2
+            pass  # The host has a label of more than 63 characters, or letters newer than Unicode 3.2.
     raise BadAddress("must contain this host in its ASCII form, which begins with xn--.")

@@ -18,7 +18,7 @@ def render_in_pieces(
 ) -> Generator[bytes, None, None]:
     """Return one JSON object in pieces: the fields of `facts`, at least one, and then the lists.
 
-    A list may be long: one item at a time is in memory.
+    A list may be long, so only one item at a time is in memory.
     """
     yield render(facts)[:-1]
     for name, items in lists.items():
@@ -30,6 +30,6 @@ def render_in_pieces(
 
 
 def _as_text(value: object) -> str:
-    if isinstance(value, Promise):  # a lazily translated text
+    if isinstance(value, Promise):  # The value is a lazily translated text.
         return str(value)
     raise TypeError(f"{type(value).__name__} cannot be rendered as JSON.")

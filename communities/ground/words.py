@@ -18,7 +18,7 @@ def shortened(text: str, most: int) -> str:
 def percent(percentage: float) -> str:
     """Format a percentage that stands alone, without decimals.
 
-    Only exactly none is 0%, and only exactly all is 100%. Shares of one whole are formatted by `percents`.
+    Only an exact zero is 0%, and only an exact whole is 100%. `percents` formats the shares of one whole.
     """
     if 0 < percentage < 1:
         return "<1%"
@@ -28,8 +28,8 @@ def percent(percentage: float) -> str:
 def percents(counts: Sequence[int]) -> list[str]:
     """Format the shares of counts in their sum, without decimals, adding up to 100 (rule 6.56).
 
-    Each is rounded down, and the shares with the largest remainders get one more; of equal ones, the first.
-    Only exactly none is 0%, and only exactly all is 100%, as in `percent`.
+    Each share is rounded down, and the shares with the largest remainders get one more; of equal remainders,
+    the first. Only an exact zero is 0%, and only an exact whole is 100%, as in `percent`.
     """
     total = sum(counts)
     if not total:

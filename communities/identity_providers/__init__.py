@@ -1,4 +1,4 @@
-"""Clients of the platforms that people sign in with. They know no database."""
+"""Clients of the platforms that people sign in with. The clients use no database."""
 
 from __future__ import annotations
 

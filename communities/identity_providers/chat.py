@@ -13,7 +13,7 @@ from communities.identity_providers.profiles import Profile, clean
 
 API = "https://discord.com/api/v10"
 PICTURES = "https://cdn.discordapp.com"
-_PAGE = 200  # servers; few accounts may be in more
+_PAGE = 200  # The number of servers on a page of the platform. Few accounts may be in more.
 _MAX_PAGES = 5
 
 

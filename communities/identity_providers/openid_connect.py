@@ -14,7 +14,7 @@ from communities.identity_providers.failures import BadProof
 
 KEYS = "https://www.googleapis.com/oauth2/v3/certs"
 ISSUER = "https://accounts.google.com"
-_LEEWAY = 60  # seconds that clocks may differ
+_LEEWAY = 60  # Clocks may differ by this many seconds.
 
 
 def read_id_token(token: str, *, nonce: str, at: datetime) -> dict[str, Any]:

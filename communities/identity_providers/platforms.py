@@ -31,7 +31,7 @@ NAMES = {
     "game_store": "Steam",
     "membership": "Patreon",
 }
-LABELS = {**NAMES, "web": "Web"}  # of every `Identity.Provider`
+LABELS = {**NAMES, "web": "Web"}  # A label for every `Identity.Provider`.
 
 OAUTH2 = {
     "chat": OAuth2(
@@ -43,7 +43,8 @@ OAUTH2 = {
         authorize="https://accounts.google.com/o/oauth2/v2/auth",
         token="https://oauth2.googleapis.com/token",
         scopes=("openid", "profile", "https://www.googleapis.com/auth/youtube.readonly"),
-        extra={"access_type": "offline"},  # gives a refresh token, only at the first consent
+        # The platform gives a refresh token only for this parameter, and only at the first consent.
+        extra={"access_type": "offline"},
     ),
     "streaming": OAuth2(
         authorize="https://id.twitch.tv/oauth2/authorize",
@@ -70,6 +71,6 @@ def is_offered(provider: str) -> bool:
 
 
 def address(provider: str, url: str) -> str:
-    """An address of a platform; if BASE_URL is set, on the host that replaces it."""
+    """Return an address of a platform, on the host of BASE_URL if that is set."""
     base: str = credentials(provider).base_url
     return f"{base}{urlsplit(url).path}" if base else url

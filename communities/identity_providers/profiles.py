@@ -1,6 +1,6 @@
 """The profile of a person on a platform.
 
-It contains no e-mail address, because an address of another site proves nothing here.
+The profile contains no e-mail address, because an address of another site proves nothing here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Profile:
 def clean(value: Any) -> str:
     """A name that the database accepts: printable, on one line, not too long.
 
-    Empty if the value is no text.
+    Returns an empty text if the value is no text.
     """
     if not isinstance(value, str):
         return ""

@@ -33,7 +33,7 @@ def subscribes_to(token: str, platform_id: str, channel_id: str) -> bool:
 
 def _is_listed(path: str, token: str, platform_id: str, channel_id: str) -> bool:
     reply = _get(path, token, user_id=platform_id, broadcaster_id=channel_id)
-    if reply.status == 404:  # for subscriptions: there is none
+    if reply.status == 404:  # For subscriptions, the status means that there is none.
         return False
     if reply.status == 403:
         raise TokenRefused("The token does not let us see this.")

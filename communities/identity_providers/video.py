@@ -42,7 +42,7 @@ def subscribes_to(token: str, channel_id: str) -> bool:
         raise api.unexpected("video", reply)
     if reply.status == 403:
         raise TokenRefused("The token does not let us see subscriptions.")
-    if reply.status == 404:  # no such channel
+    if reply.status == 404:  # The channel does not exist.
         return False
     items = reply.content.get("items") if isinstance(reply.content, dict) else None
     if reply.status != 200 or not isinstance(items, list):

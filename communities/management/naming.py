@@ -4,7 +4,7 @@ from django.core.management.base import CommandError
 
 from communities.ground.sent_text import sent_text
 
-MAX_NAME_LENGTH = 200  # characters
+MAX_NAME_LENGTH = 200  # A name has at most this many characters.
 
 
 def require_name(text: str) -> str:

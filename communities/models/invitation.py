@@ -10,7 +10,7 @@ from communities.models.community import Community
 from communities.models.member import Member
 from communities.models.user import User
 
-VALID_FOR = timedelta(days=14)  # after it was last sent
+VALID_FOR = timedelta(days=14)  # An invitation is valid for this time after it was last sent.
 
 
 class Invitation(models.Model):

@@ -16,7 +16,7 @@ from communities.ground.key_versions import AccessQuerySet
 from communities.models.community import Community
 from communities.models.user import User
 
-# The time of joining as a sort key: nulls are last, and comparable.
+# The time of joining as a sort key, in which nulls are last and can be compared.
 JOINED_LAST = Func(F("joined_at"), template="coalesce(%(expressions)s, 'infinity'::timestamptz)")
 
 
@@ -98,7 +98,9 @@ class Member(models.Model):
 
     @property
     def removed_at(self) -> datetime | None:
-        """When staff ended this membership; None if it was not ended, or if the chat platform ended it."""
+        """Return when staff ended this membership; None if it has not ended, or if the chat platform ended
+        it.
+        """
         return None if self.left_server else self.left_at
 
     @property

@@ -8,7 +8,7 @@ from django.db import models
 class MemberChange(models.Model):
     """A member who has changed, until the event of the change is written (`services.member_changes`).
 
-    The database writes the row in the transaction of the change, whoever makes the change. There is no
+    The database writes the row in the transaction of the change, for changes by any writer. There is no
     foreign key, because it would lock the member once more.
     """
 

@@ -58,7 +58,7 @@ class User(AbstractUser):
 
     class Meta(AbstractUser.Meta):
         indexes = [
-            # Most respondents have no name.
+            # The index is partial, because most respondents have no name.
             GinIndex(
                 SearchVector("name", config="simple"), condition=~Q(name=""), name="user_by_words_of_name"
             ),

@@ -1,4 +1,4 @@
-"""Services of this app. The names below are those that other apps need most."""
+"""Services of this app. Other apps need the names below most often."""
 
 from communities.services.tenants.credits import (
     can_pay_follow_up,

@@ -72,7 +72,7 @@ def require_actor(request: HttpRequest, community_id: int, *, least: Role = Role
 
 
 def current_community(request: HttpRequest) -> StaffCommunity | None:
-    """The community whose lists the user sees; None if they are in none."""
+    """Return the community whose lists the user sees; None if the user is in no community."""
     chosen = request.session.get(chosen_community.SESSION_KEY)
     community = _find(request, chosen) if isinstance(chosen, int) else None
     return community or next(iter(_acting(request).values()), None)
@@ -87,7 +87,8 @@ def current_actor(request: HttpRequest) -> Actor | None:
 def may_act(request: HttpRequest, *, least: Role) -> bool:
     """Whether the user has at least this role in the current community.
 
-    Use this for parts that a page offers, not for data that it shows: no second factor is required.
+    Use this for parts that a page offers, not for data that the page shows, because no second factor is
+    required.
     """
     community = current_community(request)
     return community is not None and Role[community.role.upper()] >= least
@@ -121,7 +122,8 @@ def _read(user: User) -> dict[int, StaffCommunity]:
     if not user.is_superuser:
         return {row[0]: _staff_community(*row) for row in rows}
     own = [_staff_community(row[0], row[1], "admin", *row[3:]) for row in rows]
-    # By id, which has an index: sorting by name would sort a million names for each page.
+    # The communities are sorted by id, which has an index. Sorting by name would sort a million names for
+    # each page.
     others = Community.objects.exclude(pk__in=[each.id for each in own]).order_by("pk")
     fields = others.values_list("pk", "name", *_FIELDS)[: max(0, MAX_IN_SWITCHER - len(own))]
     more = [_staff_community(row[0], row[1], "admin", *row[2:]) for row in fields]
@@ -132,7 +134,7 @@ def _find(request: HttpRequest, community_id: int) -> StaffCommunity | None:
     acting = _acting(request)
     if community_id in acting or not user_of(request).is_superuser:
         return acting.get(community_id)
-    # The switcher contains only some of the communities that a superuser may enter.
+    # The row is read, because the switcher contains only some of the communities that a superuser may enter.
     row = Community.objects.filter(pk=community_id).values_list("pk", "name", *_FIELDS).first()
     if row is None:
         return None

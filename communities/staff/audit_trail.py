@@ -30,7 +30,7 @@ from communities.staff.site import time_zone_of
 from communities.staff.texts import moment
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
-PERIODS = {"1": "Last 24 hours", "7": "Last 7 days", "30": "Last 30 days"}  # days
+PERIODS = {"1": "Last 24 hours", "7": "Last 7 days", "30": "Last 30 days"}  # The keys are days.
 KINDS = {
     "project": "Projects",
     "script": "Scripts",
@@ -51,11 +51,12 @@ COLUMNS = (
     *("happened_at", "action", "actor_name", "actor_pseudonym", "source", "key_prefix"),
     *("object_type", "object_id", "object_name", "project_id", "before", "after", "id"),
 )
-MAX_SHOWN = 2_000  # characters of one value
-MAX_BYTES = 800_000  # of the differences of one entry on a page, which has less than 1 MB (rule 6.40)
-_ROW = 500  # bytes of a difference in addition to its texts
-# Changes of a few fields each. Changes of scripts are large, and their fields are not informative without
-# their block.
+MAX_SHOWN = 2_000  # One value is shown with at most this many characters.
+# The differences of one entry take at most this many bytes on a page, which has less than 1 MB (rule 6.40).
+MAX_BYTES = 800_000
+_ROW = 500  # A difference takes these bytes in addition to its texts.
+# Changes of a few fields each. Changes of scripts are missing: they are large, and their fields say little
+# without their block.
 SHORT = frozenset(value for value in Action.values if value.endswith(".updated")) - {Action.SCRIPT_UPDATED}
 
 
@@ -84,7 +85,7 @@ _sources: list[DifferenceSource] = []
 def add_differences(source: DifferenceSource) -> DifferenceSource:
     """Register a function that converts one kind of entry to words, and returns None for others. A decorator.
 
-    Its result is read only as far as a page shows it.
+    The result is read only as far as a page shows it.
     """
     _sources.append(source)
     return source
@@ -175,7 +176,7 @@ def what(entry: AuditEntry) -> str:
     """The action of an entry, in words."""
     try:
         return str(Action(entry.action).label)
-    except ValueError:  # written by a newer version
+    except ValueError:  # A newer version has written the entry.
         return entry.action
 
 
@@ -295,7 +296,7 @@ def _cell(value: object) -> str:
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """The leaves of nested JSON, each by its path.
 
-    Elements of lists are identified by their name, else by their index.
+    Elements of lists are identified by their name, or else by their index.
     """
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():

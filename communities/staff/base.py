@@ -29,7 +29,7 @@ M = TypeVar("M", bound=models.Model)
 FORM_FIELDS: Mapping[type[models.Field[Any, Any]], Mapping[str, Any]] = {
     models.CharField: {"form_class": TextField},
     models.TextField: {"form_class": TextField},
-    models.EmailField: {},  # otherwise it would have the form field of a CharField
+    models.EmailField: {},  # Otherwise the field would have the form field of a CharField.
     models.URLField: {"assume_scheme": "https"},
 }
 
@@ -167,7 +167,7 @@ class CommunityModelAdmin(OwnPages[M]):
         try:
             pk = self.model._meta.pk.to_python(object_id)
             values = self.model._default_manager.filter(pk=pk).values_list(self.community_path).first()
-        except (ValidationError, ValueError, TypeError) as fault:  # not an id of this model
+        except (ValidationError, ValueError, TypeError) as fault:  # The text is not an id of this model.
             raise Http404 from fault
         if values is None or values[0] is None:
             raise Http404

@@ -25,7 +25,7 @@ class DayRange:
     zone: ZoneInfo
     first: date | None
     last: date | None
-    zone_reason: str = ""  # the reason why the zone is not the community's
+    zone_reason: str = ""  # The reason why the zone is not that of the community.
 
     @property
     def since(self) -> datetime | None:
@@ -42,7 +42,7 @@ class DayRange:
 
     @property
     def fault(self) -> str:
-        """The fault of the range, for the field of its last day; empty if there is none."""
+        """Return the fault of the range, for the field of its last day; an empty text without a fault."""
         return DAYS_REVERSED if self.first and self.last and self.last < self.first else ""
 
     def narrow(self, rows: QuerySet[M]) -> QuerySet[M]:

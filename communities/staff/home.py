@@ -1,4 +1,4 @@
-"""The cards of the home page. Each app adds its own cards, so that this app need not know them."""
+"""The cards of the home page. Each app adds its own cards, so this app need not know them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class FirstStep:
-    """A step of the list for a new community. It is ticked once it is done."""
+    """A step of the list for a new community. A finished step is ticked."""
 
     order: int
     text: str

@@ -58,7 +58,8 @@ def read_page(
         elif keys_first:
             beyond = beyond.filter(pk__in=_keys(beyond, walked, length + 1))
         page_rows = list(beyond.order_by(*walked)[: length + 1])
-    except (ValidationError, ValueError, TypeError, OverflowError):  # a cursor of another list or order
+    # The cursor belongs to another list or order.
+    except (ValidationError, ValueError, TypeError, OverflowError):
         return read_page(rows, order, after="", before="", length=length, parts=parts, keys_first=keys_first)
     has_more, page_rows = len(page_rows) > length, page_rows[:length]
     if is_backward:
@@ -95,7 +96,8 @@ def look_through(
         beyond = among if cursor is None else among.filter(_beyond(walked, cursor))
         names = [name.lstrip("-") for name in order]
         ends = list(beyond.order_by(*walked).values_list(*names)[most - 1 : most + 1])
-    except (ValidationError, ValueError, TypeError, OverflowError):  # as in read_page
+    # The errors are the same as in `read_page`.
+    except (ValidationError, ValueError, TypeError, OverflowError):
         return look_through(rows, order, among=among, most=most, after="", before="", length=length)
     if len(ends) < 2:
         return read_page(rows, order, after=after, before=before, length=length), False

@@ -15,8 +15,8 @@ from communities.staff.day_range import DayRange
 
 M = TypeVar("M", bound=Model)
 PER_PAGE = 50
-MAX_SEARCH = 200  # characters
-LOOKED_THROUGH = 10_000  # rows of a Walk
+MAX_SEARCH = 200  # A search term has at most this many characters.
+LOOKED_THROUGH = 10_000  # A Walk looks through at most this many rows for one page.
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,13 @@ class Column:
     label: str
     cell: Callable[[Any], object]
     is_number: bool = False
-    is_title: bool = False  # the link to the row's page, and the heading of its card on a phone
+    # The column contains the link to the row's page, and the heading of the row's card on a phone.
+    is_title: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A choice among values, shown as chips. `apply` narrows the rows to a chosen value."""
+    """A choice among values, shown as chips. `apply` narrows the rows to the chosen value."""
 
     name: str
     label: str
@@ -67,9 +68,10 @@ class Empty:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The rows, in the orders of the list, in which a page searches for matches that no index finds.
+    """The rows in which a page searches for matches that no index finds, in the orders of the list.
 
-    A page searches LOOKED_THROUGH of them, and offers to search the next. `noun` is the word for them.
+    A page searches LOOKED_THROUGH of the rows, and offers to search the next ones. `noun` is the word for the
+    rows.
     """
 
     rows: QuerySet[Any]
@@ -111,7 +113,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Listing(Generic[M]):
-    """The description of a list. `searches` names the searched fields; without it there is no search box."""
+    """The description of a list. `searches` names the searched fields; a list without this text has no search
+    box.
+    """
 
     columns: Sequence[Column]
     orders: Mapping[str, Order]
@@ -121,13 +125,13 @@ class Listing(Generic[M]):
     search: Callable[[QuerySet[Any], str], QuerySet[Any]] | None = None
     actions: Sequence[BulkAction] = ()
     address_of: Callable[[Any], str] = lambda row: ""
-    # Loads the data of other tables that the cells need, for all rows
+    # Loads the data of other tables that the cells need, for all rows at once.
     load: Callable[[Sequence[Any]], None] | None = None
-    parts: Sequence[Q] = ()  # see keyset.read_page
-    keys_first: bool = False  # the same, for searches
+    parts: Sequence[Q] = ()  # The value is an argument of keyset.read_page.
+    keys_first: bool = False  # The value is an argument of keyset.read_page, used for searches.
     walk: Walk | None = None
     rows_template: str = "admin/table.html"
-    # Parameters by which the caller has filtered the rows
+    # Parameters by which the caller has filtered the rows.
     keeps: Mapping[str, str] = field(default_factory=dict)
     days: DayRange | None = None
 
@@ -144,8 +148,9 @@ class ListPage:
     next: str
     previous: str
     is_narrowed: bool
-    hidden: Sequence[tuple[str, str]]  # the parameters of the address that the search form keeps
-    looked_through: int  # rows of the list's walk, if the page ended at its limit; else 0
+    hidden: Sequence[tuple[str, str]]  # The parameters of the address that the search form keeps.
+    # The number of rows that the list's walk looked through, if the page ended at the limit; else 0.
+    looked_through: int
     first: str
     is_beyond_first: bool
 
@@ -214,7 +219,7 @@ def _read(
 
 
 def narrowed(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> QuerySet[M]:
-    """The rows that match the search and the filters of the address: those of the list, on all its pages."""
+    """Return the rows that match the search and the filters of the address, for all pages of the list."""
     term, chosen = _asked(request.GET, listing)
     if term and listing.search:
         rows = listing.search(rows, term)

@@ -34,7 +34,7 @@ def state(request: HttpRequest) -> JsonResponse:
 
 @require_POST
 def upload(request: HttpRequest) -> JsonResponse:
-    """Store the file that is the body, and return its address; or a note that explains why it is refused."""
+    """Store the picture in the body, and return its address. For a refused picture, return the reason."""
     actor = acting.current_actor(request)
     if actor is None or not actor.has_role(Role.CREATOR):
         raise Http404

@@ -32,7 +32,7 @@ class Site(AdminSite):
 
     site_header = site_title = "Colloquy"
     index_title = "Home"
-    enable_nav_sidebar = False  # ours is in `admin/base.html`
+    enable_nav_sidebar = False  # Our side bar is in `admin/base.html`.
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
         """Register an admin class. Raises ImproperlyConfigured for a class that checks no community.
@@ -64,7 +64,7 @@ class Site(AdminSite):
     def logout(  # type: ignore[override]  # the stubs know of no redirect
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if request.method == "POST":  # a link on another site must not sign anybody out
+        if request.method == "POST":  # A link on another site must not sign anybody out.
             logout(request)
         return HttpResponseRedirect(reverse("account_login"))
 
@@ -92,17 +92,18 @@ class Site(AdminSite):
             with timezone.override(time_zone_of(request)):
                 try:
                     response = view(request, *args, **kwargs)
-                except SecondFactorMissing:  # `communities.accounts.middleware` explains it
+                # `communities.accounts.middleware` explains the exception to the person.
+                except SecondFactorMissing:
                     raise
                 except NotFound as refusal:
                     raise Http404(refusal.message) from refusal
                 except (Conflict, Forbidden, InvalidRequest) as refusal:
                     response = self._refused(request, refusal)
                 if isinstance(response, SimpleTemplateResponse) and not response.is_rendered:
-                    response.render()  # here, because the zone ends with the view
+                    response.render()  # The response is rendered here, because the zone ends with the view.
             return response
 
-        for name in ("csrf_exempt", "model_admin", "admin_site", "takes_file"):
+        for name in ("csrf_exempt", "model_admin", "admin_site", "takes_file", "takes_questionnaire"):
             if hasattr(view, name):
                 setattr(zoned, name, getattr(view, name))
         guarded: View = super().admin_view(zoned, cacheable)

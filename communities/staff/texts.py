@@ -15,7 +15,8 @@ def moment(value: datetime | None) -> SafeString | str:
         return "–"
     try:
         local = timezone.localtime(value)
-    except OverflowError:  # the last hours of the year 9999, which some use for “never”, in the east
+    # Some users write the last hours of the year 9999 for “never”. These hours do not exist in eastern zones.
+    except OverflowError:
         local = value.astimezone(UTC)
     return format_html(
         '<time datetime="{}" title="{}">{} {}</time>',

@@ -1,4 +1,6 @@
-"""Notices a pooler, such as an old PgBouncer, that loses the statements that a connection has prepared."""
+"""Notices a connection pooler, such as an old PgBouncer, that loses the statements that a connection has
+prepared.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,12 @@ TRIES = 10
 
 
 def keeps_prepared_statements() -> bool:
-    """Whether clients that share a server connection may each prepare statements of their own.
+    """Return whether clients that share a server connection may each prepare their own statements.
 
     In transaction mode an old pooler gives the next client a server connection with the prepared statements
-    of the last client. Then their names are taken. The clients connect one after another, so that a small
-    pool is enough. Returns True also if none of TRIES clients got the server connection of another.
+    of the last client, so the names of the statements are taken. The clients connect one after another, so
+    that a small pool is enough. Returns True, too, if none of TRIES clients got the server connection of
+    another client.
     """
     seen: set[int] = set()
     for _ in range(TRIES):
@@ -32,7 +35,7 @@ def keeps_prepared_statements() -> bool:
                 process = _server_process(client.connection)
             except (DuplicatePreparedStatement, InvalidSqlStatementName):
                 return False
-            # A pooler answers with a process id of its own when a client connects.
+            # A pooler answers with its own process id when a client connects.
             if process == client.connection.info.backend_pid or process in seen:
                 return True
             seen.add(process)

@@ -1,8 +1,8 @@
 """Decides when a request has arrived completely.
 
-Nothing else: gunicorn's parser reads the request and interprets it. A header ends with an empty line. A body
-has its length in the header, or is sent in chunks with their lengths. A malformed request counts as complete,
-so that the parser refuses it at once.
+All else is left to gunicorn's parser, which reads and interprets the request. A header ends with an empty
+line. The header contains the length of a body, or a body is sent in chunks with their lengths. A malformed
+request counts as complete, so that the parser refuses it at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from urllib.parse import unquote_to_bytes
 from gunicorn.util import split_request_uri
 
 HEADER_END = b"\r\n\r\n"
-MAX_CHUNK_LINE = 8_192  # bytes of a chunk's size and extensions, or of all trailers
+# The line with a chunk's size and extensions has at most this many bytes, and so have all trailers together.
+MAX_CHUNK_LINE = 8_192
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*+0*+([0-9]{0,18}+)[ \t]*+\r\n")
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding:[^\r]*chunked")
 _CONTINUE = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*\r\n")
@@ -27,14 +28,15 @@ class Arrival:
 
     header_size: int
     path: bytes
-    length: int | None  # of the body; None if it is sent in chunks
-    waits_to_continue: bool  # with Expect: 100-continue; the client sends the body after `100 Continue`
+    length: int | None  # The length of the body; None if the body is sent in chunks.
+    # The request has the header Expect: 100-continue, so the client sends the body after `100 Continue`.
+    waits_to_continue: bool
     chunks: Chunks | None = None
 
     def end(self, received: bytearray, limit: int) -> int:
         """The end of the request; 0 while a part is missing.
 
-        A body over the limit is not waited for: `is_over(limit)` reports it.
+        This method does not wait for a body over the limit; `is_over(limit)` reports such a body.
         """
         if self.chunks is not None:
             return self.chunks.end(received, limit)
@@ -51,10 +53,11 @@ class Chunks:
     """The part of a chunked body that has arrived. Each byte is read once."""
 
     start: int
-    size: int = 0  # of the content so far
+    size: int = 0  # The size of the content that has arrived so far.
     _position: int = field(default=0, init=False)
-    _to_skip: int = field(default=0, init=False)  # of the current chunk and the line break behind it
-    _has_ended: bool = field(default=False, init=False)  # only trailers follow
+    # The bytes of the current chunk, and of the line break behind it, that were not read yet.
+    _to_skip: int = field(default=0, init=False)
+    _has_ended: bool = field(default=False, init=False)  # Only trailers follow.
 
     def __post_init__(self) -> None:
         self._position = self.start
@@ -62,7 +65,7 @@ class Chunks:
     def end(self, received: bytearray, limit: int) -> int:
         """The end of the body; 0 while a part is missing.
 
-        If the body is too large or malformed, the end of the received bytes.
+        If the body is too large or malformed, the result is the end of the received bytes.
         """
         while self.size <= limit:
             skipped = min(self._to_skip, len(received) - self._position)
@@ -76,7 +79,8 @@ class Chunks:
             if line_end < 0:
                 return self._incomplete(received)
             number = _HEX.match(received, self._position, line_end)
-            if number is None or line_end - self.start > 2 * limit:  # malformed, or hardly any content
+            # The body is malformed, or has hardly any content.
+            if number is None or line_end - self.start > 2 * limit:
                 return len(received)
             chunk = int(number[0], 16)
             self._position = line_end + 2
@@ -119,5 +123,5 @@ def _path(request_line: bytes) -> bytes:
     target = request_line.partition(b" ")[2].partition(b" ")[0].decode("latin-1")
     try:
         return unquote_to_bytes(split_request_uri(target).path.encode("latin-1"))
-    except ValueError:  # gunicorn's parser refuses it
+    except ValueError:  # gunicorn's parser refuses the request.
         return b""

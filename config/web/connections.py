@@ -17,21 +17,21 @@ from typing import Any
 
 from config.web.arrivals import Arrival
 
-BYTES_A_SECOND = 16_384  # the minimum speed of bodies and answers after their first seconds
-HIGH_WATER = 262_144  # bytes; while more wait for the client, further output is written to a file
-MAX_ON_DISK = 2**30  # bytes of an answer in the file; a slower client is cut off
-KEPT_TOGETHER = 65_536  # bytes of an answer in one buffer; they are freed together, too
+BYTES_A_SECOND = 16_384  # Bodies and answers must have this speed after their first seconds.
+HIGH_WATER = 262_144  # In bytes. While more bytes wait for the client, further output is written to a file.
+MAX_ON_DISK = 2**30  # The file has at most this many bytes of an answer. A slower client is cut off.
+KEPT_TOGETHER = 65_536  # One buffer has at most this many bytes of an answer; they are freed together, too.
 LARGEST_FILE_AT_ONCE = 8_388_608  # bytes
 
 
 class State(Enum):
-    """The event for which a connection waits."""
+    """The event or thread for which a connection waits."""
 
-    IDLE = auto()  # the first byte of a request
-    READING = auto()  # the rest of a request
-    SERVED = auto()  # the application
-    WRITING = auto()  # the client, to read the rest of an answer
-    LINGERING = auto()  # the client, to notice the end of the connection
+    IDLE = auto()  # Waits for the first byte of a request.
+    READING = auto()  # Waits for the rest of a request.
+    SERVED = auto()  # Waits for the application.
+    WRITING = auto()  # Waits for the client to read the rest of an answer.
+    LINGERING = auto()  # Waits for the client to notice the end of the connection.
 
 
 class Connection:
@@ -55,24 +55,24 @@ class Connection:
     )
 
     def __init__(self, sock: Outbox, client: Any, server: Any) -> None:
-        self.sock = sock  # gunicorn writes to it as to a socket
+        self.sock = sock  # gunicorn writes to this object as to a socket.
         self.client = client
         self.server = server
         self.state = State.IDLE
-        self.since = time.monotonic()  # in this state
+        self.since = time.monotonic()  # The connection is in its state since this moment.
         self.deadline = math.inf
         self.received = bytearray()
         self.arrival: Arrival | None = None
-        self.request = b""  # the whole request that is being served
-        self.held = 0  # bytes of that request
-        self.is_cut = False  # its body was not read to the end
-        self.keeps = False  # whether the connection may be used for the next request
-        self.discarded = 0  # bytes since the end was sent
-        self.watched = 0  # events that the poller waits for
+        self.request = b""  # The whole request that is being served.
+        self.held = 0  # The bytes of the request that is being served.
+        self.is_cut = False  # Whether the body of the request was not read to the end.
+        self.keeps = False  # Whether the connection may be used for the next request.
+        self.discarded = 0  # The bytes that were discarded since the end was sent.
+        self.watched = 0  # The events for which the poller waits.
 
 
 class Outbox:
-    """A client's socket, which takes an answer without waiting for its reader.
+    """A client's socket. It takes an answer without waiting for the client to read it.
 
     Bytes that the client does not read at once are stored here, and the polling thread sends them. Most of an
     answer that is produced in pieces, such as an export, waits in a temporary file, so that no slow reader
@@ -83,14 +83,14 @@ class Outbox:
         sock.setblocking(False)
         self._socket = sock
         self._seconds = seconds
-        self.on_unsent = on_unsent  # called when there is something to send
+        self.on_unsent = on_unsent  # The outbox calls this function when there is data to send.
         self._unsent: deque[memoryview] = deque()
         self._lock = threading.Lock()
         self._file: io.FileIO | None = None
-        self._read = 0  # bytes of the file that were sent, or are in memory
-        self.on_disk = 0  # bytes of the file
-        self.size = 0  # bytes that wait in memory
-        self.deadline = math.inf  # of the reader
+        self._read = 0  # The bytes of the file that were sent, or are in memory.
+        self.on_disk = 0  # The bytes of the file.
+        self.size = 0  # The bytes that wait in memory.
+        self.deadline = math.inf  # The client must have read the data by this moment.
         self.is_closed = False
 
     def fileno(self) -> int:
@@ -117,7 +117,8 @@ class Outbox:
             if self._file is not None or self.size > HIGH_WATER:
                 self._keep_on_disk(rest)
                 return
-            # Copies, because a stored part of an answer must not keep the whole answer in memory.
+            # The stored parts are copies, because a part of an answer must not keep the whole answer in
+            # memory.
             self._unsent.extend(
                 memoryview(bytes(rest[start : start + KEPT_TOGETHER]))
                 for start in range(0, len(rest), KEPT_TOGETHER)
@@ -139,18 +140,18 @@ class Outbox:
         return 0.0
 
     def settimeout(self, value: float | None) -> None:
-        """Part of a socket's interface; nothing here waits for the network."""
+        """Do nothing: a socket needs this method, but nothing here waits for the network."""
 
     def recv(self, size: int) -> bytes:
-        """Return nothing: gunicorn reads on after it has shut the connection down, but the polling thread
-        does that.
+        """Return nothing. gunicorn would read on after it has shut the connection down, but the polling
+        thread does that.
         """
         return b""
 
     shutdown = setblocking = settimeout
 
     def close(self) -> None:
-        """Part of a socket's interface; the polling thread closes."""
+        """Do nothing: a socket needs this method, but the polling thread closes the connection."""
 
     # For the thread that polls
 
@@ -164,7 +165,7 @@ class Outbox:
                 first = self._unsent[0]
                 sent = self._send(first)
                 self.size -= sent
-                # A reader that was fast for a while must not be able to stop for an equally long time.
+                # A client that was fast for a while must not be able to stop for an equally long time.
                 most = time.monotonic() + self._seconds + self.size / BYTES_A_SECOND
                 self.deadline = min(self.deadline + sent / BYTES_A_SECOND, most)
                 if sent < len(first):
@@ -186,9 +187,9 @@ class Outbox:
             data = data[written:]
 
     def _take_from_disk(self) -> bool:
-        """Read a part of the file into memory.
+        """Read a part of the file into memory, and return whether there was one.
 
-        Returns False at the end of the file; then the file is deleted.
+        Returns False at the end of the file, which is then deleted.
         """
         if self._file is None:
             return False
@@ -213,7 +214,9 @@ class Outbox:
             return 0
 
     def receive_into(self, buffer: bytearray) -> int | None:
-        """The number of bytes that were read, 0 at the end; None if there are none yet. Raises OSError."""
+        """Return the number of bytes that were read; 0 at the end, None if no bytes have arrived yet. Raises
+        OSError.
+        """
         try:
             return self._socket.recv_into(buffer)
         except (BlockingIOError, InterruptedError):
@@ -227,7 +230,7 @@ class Outbox:
         self._socket.shutdown(socket.SHUT_WR)
 
     def drop(self) -> None:
-        """Close. A thread that is writing to this connection gets an OSError."""
+        """Close the connection. A thread that is writing to the connection gets an OSError."""
         with self._lock:
             self.is_closed = True
             self._unsent.clear()

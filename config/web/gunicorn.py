@@ -1,7 +1,8 @@
 """gunicorn's configuration: two processes of four threads, reachable only from this machine unless BIND is
 set.
 
-`config.web.worker` prevents slow clients from occupying the threads; README.md here describes its benefit.
+`config.web.worker` prevents slow clients from occupying the threads. The README.md in this folder describes
+the benefit.
 """
 
 import gc
@@ -20,10 +21,11 @@ from config import servers
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-OTHER_FILES = 150  # of a process: the program, the log, the databases, static files
-LONGEST_WARNING = 500  # characters
-METRICS_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus-client
-# The number of this process; the next process takes the number of one that has ended.
+# A process has at most this many other open files: the program, the log, the databases, static files.
+OTHER_FILES = 150
+LONGEST_WARNING = 500  # A longer warning, in characters, is cut.
+METRICS_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # prometheus-client reads this variable.
+# The number of this process. The next process takes the number of a process that has ended.
 SLOT_VARIABLE = "COLLOQUY_WEB_SLOT"
 
 
@@ -44,7 +46,7 @@ class Logger(glogging.Logger):  # type: ignore[misc] # gunicorn has no types
 
 
 def _possible_connections() -> int:
-    """WEB_CONNECTIONS, or fewer if a process may not open so many files."""
+    """Return WEB_CONNECTIONS, or a smaller number if a process may not open so many files."""
     wanted, (_, files) = settings.WEB_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)
     possible = wanted if files == resource.RLIM_INFINITY else min(wanted, files - OTHER_FILES)
     if possible < min(wanted, OTHER_FILES):
@@ -62,20 +64,21 @@ workers = settings.WEB_CONCURRENCY
 worker_class = "gthread" if settings.WEB_WORKER == "gthread" else "config.web.worker.WebWorker"
 threads = 4
 max_requests = settings.WEB_MAX_REQUESTS
-max_requests_jitter = max_requests // 4  # so that the processes do not end at the same time
+max_requests_jitter = max_requests // 4  # The jitter ensures that the processes do not end at the same time.
 worker_connections = _possible_connections()
-limit_request_line = 8190  # the highest value, because an address may fill in answers
+limit_request_line = 8190  # This is the highest possible value, because an address may contain answers.
 timeout = 60
 graceful_timeout = 30
 preload_app = True
 logger_class = Logger
 loglevel = "warning"
 control_socket_disable = True
-forwarder_headers = ""  # no SCRIPT_NAME of a proxy: a proxy on this machine might forward the client's
+# No SCRIPT_NAME of a proxy is accepted, because a proxy on this machine might forward the client's.
+forwarder_headers = ""
 
 
 def on_starting(server: Any) -> None:
-    """Allow this process and its workers to open as many files as they have connections."""
+    """Allow this process and its workers to open a file for each of their connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = worker_connections + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
@@ -83,7 +86,9 @@ def on_starting(server: Any) -> None:
 
 
 def pre_fork(server: Any, worker: Any) -> None:
-    """Exempt everything loaded so far from garbage collection, which would copy the pages shared by fork."""
+    """Exempt all loaded objects from garbage collection, which would copy the memory pages that forked
+    processes share.
+    """
     gc.collect()
     gc.freeze()
     taken = {each.slot for each in server.WORKERS.values()}
@@ -91,7 +96,7 @@ def pre_fork(server: Any, worker: Any) -> None:
 
 
 def post_fork(server: Any, worker: Any) -> None:
-    """End a worker process when its master is killed; otherwise the port would stay in use."""
+    """Make a worker process end when its master is killed; otherwise the port would remain in use."""
     servers.die_with_parent(signal.SIGTERM)
     os.environ[SLOT_VARIABLE] = str(worker.slot)
 
@@ -107,6 +112,6 @@ def _create_metrics_folder() -> None:
     os.environ[METRICS_FOLDER_VARIABLE] = str(folder)
 
 
-# The variable is set already when gunicorn reads this file again to reload.
+# The variable is already set when gunicorn reads this file again to reload.
 if settings.METRICS and METRICS_FOLDER_VARIABLE not in os.environ:
     _create_metrics_folder()

@@ -1,8 +1,8 @@
 """gunicorn's worker with threads, which serves only requests that have arrived as a whole.
 
 One thread of each process polls all connections. It collects requests, each with a deadline, and sends the
-rest of answers that are not read at once. The other threads parse and answer. So slow senders and slow
-readers do not occupy a thread, and all of them have a deadline.
+unread rest of answers. The other threads parse and answer. So slow senders and slow readers occupy no thread,
+and all of them have a deadline.
 """
 
 from __future__ import annotations
@@ -33,16 +33,19 @@ from config.web import arrivals
 from config.web.connections import BYTES_A_SECOND, MAX_ON_DISK, Connection, Outbox, State
 
 READ_SIZE = 65_536
-PARSED_AT_ONCE = 8_192  # bytes; for each chunk of a body, gunicorn copies the whole input that it got at once
-MAX_HEADER = 65_536  # bytes; gunicorn also limits each line and their number
+# bytes. For each chunk of a body, gunicorn copies the whole input that it got at once.
+PARSED_AT_ONCE = 8_192
+MAX_HEADER = 65_536  # bytes. gunicorn also limits the length and the number of lines.
 SECONDS_TO_LINGER = 5
-MAX_DISCARDED = 16_777_216  # bytes that are discarded; a client that sends more is cut off
-MAX_ON_DISK_OF_ALL = 2 * MAX_ON_DISK  # bytes of answers; beyond this limit, the largest answer is given up
-SECONDS_TO_STOP = 2  # to receive the rest of requests that were arriving at the SIGTERM
-MOST_IN_BACKLOG = 2_048  # connections that the system has accepted for us: gunicorn's default
+MAX_DISCARDED = 16_777_216  # At most this many bytes are discarded. A client that sends more is cut off.
+# All answers together have at most this many bytes in files. Beyond this limit, the largest answer is given
+# up.
+MAX_ON_DISK_OF_ALL = 2 * MAX_ON_DISK
+SECONDS_TO_STOP = 2  # After SIGTERM, the process waits this long for the rest of requests that were arriving.
+MOST_IN_BACKLOG = 2_048  # The system accepts at most this many connections for us, as by gunicorn's default.
 SECONDS_BETWEEN_CHECKS = 0.5
 SECONDS_BETWEEN_LOGS = 60
-MMAP_THRESHOLD = -3  # the name of this parameter in glibc's malloc.h
+MMAP_THRESHOLD = -3  # The number of this parameter in glibc's malloc.h.
 LARGE_BUFFER = 131_072  # bytes
 GONE = frozenset({errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN, errno.EBADF})
 OUT_OF_SOCKETS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -52,7 +55,9 @@ log = structlog.get_logger("colloquy.web")
 
 
 class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
-    """See the module. `nr_conns`, `handle` and other names without docstrings are gunicorn's."""
+    """The worker that the module describes. `nr_conns`, `handle` and other names without docstrings are
+    gunicorn's.
+    """
 
     alive: bool
     max_requests: int
@@ -61,25 +66,27 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         super().__init__(*args, **kwargs)
         self.connections: set[Connection] = set()
         self.nr_conns: int = 0
-        self.buffered = 0  # bytes of requests
-        self.ended: Counter[str] = Counter()  # connections that this process has ended, by reason
-        self.unread: set[Connection] = set()  # whose answers wait for their readers
-        self.most_requests, self.max_requests = self.max_requests, sys.maxsize  # gunicorn would stop at once
+        self.buffered = 0  # The bytes of all requests.
+        # The number of connections that this process has ended, by reason.
+        self.ended: Counter[str] = Counter()
+        self.unread: set[Connection] = set()  # Connections whose answers wait for their clients.
+        # gunicorn would stop at once at its own limit.
+        self.most_requests, self.max_requests = self.max_requests, sys.maxsize
         self.is_recycled = False
         self._next_check = self._next_log = 0.0
         self._scratch = bytearray(READ_SIZE)
 
     def init_process(self) -> None:
         _give_large_buffers_back()
-        super().init_process()  # runs until the process is to stop
+        super().init_process()  # This call returns when the process has to stop.
 
     # Start and stop
 
     def _recycle_if_quiet(self) -> None:
         """Let another process take over after `most_requests`, when no request is arriving or being answered.
 
-        On a site that is always busy, this happens after twice as many. Running requests are completed then
-        too, if they take no longer than gunicorn's `graceful_timeout`.
+        On a site that is always busy, this happens after twice as many requests. In that case, too, running
+        requests are completed if they take no longer than gunicorn's `graceful_timeout`.
         """
         if not self.alive or self.nr < self.most_requests:
             return
@@ -88,14 +95,14 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             self.is_recycled, self.alive = True, False
 
     def handle_exit(self, sig: int, frame: object) -> None:
-        """Stop because of SIGTERM, also in the middle of being recycled."""
+        """Stop because of SIGTERM, even while the process is being recycled."""
         if self.is_recycled:
             self.is_recycled = False
             self.method_queue.defer(self._cap_keepalive, time.monotonic() + SECONDS_TO_STOP)
         super().handle_exit(sig, frame)
 
     def set_accept_enabled(self, enabled: bool) -> None:
-        # If the site is stopping, connected clients are still served; otherwise other processes serve them.
+        # If the site is stopping, connected clients are still served. Otherwise other processes serve them.
         if not (enabled or self.alive or self.is_recycled):
             for listener in self.sockets:
                 for _ in range(MOST_IN_BACKLOG):
@@ -124,7 +131,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         return True
 
     def _make_room(self) -> None:
-        """End a twentieth of all connections: those that have waited longest for their clients."""
+        """End a twentieth of all connections, and choose those that have waited longest for their clients."""
         waiting = [each for each in self.connections if each.state != State.SERVED]
         waiting.sort(key=lambda each: each.since)
         for connection in waiting[: self.worker_connections // 20 + 1]:
@@ -137,7 +144,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         connection.deadline = connection.since + seconds
 
     def _watch(self, connection: Connection, events: int) -> None:
-        """Register these events of a connection with the poller, or none."""
+        """Register these events of a connection with the poller; no events for 0."""
         if events == connection.watched:
             return
         if not events:
@@ -163,7 +170,9 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         connection.sock.drop()
 
     def _hang_up(self, connection: Connection) -> None:
-        """Close so that the client can still read its answer: the client may be sending still."""
+        """Close a connection so that the client can still read its answer, because the client may still be
+        sending.
+        """
         try:
             connection.sock.hang_up()
         except OSError:
@@ -180,13 +189,13 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
     # Events
 
     def _on_event(self, connection: Connection, _: object) -> None:
-        if connection not in self.connections:  # ended by an event of the same round
+        if connection not in self.connections:  # An event of the same round has ended the connection.
             return
         try:
             if connection.watched == EVENT_WRITE:
                 self._write_on(connection)
             elif connection.state == State.SERVED:
-                self._watch(connection, 0)  # new bytes have to wait
+                self._watch(connection, 0)  # New bytes have to wait.
             else:
                 self._read(connection)
         except OSError:
@@ -210,10 +219,10 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
                 self._refuse_largest()
 
     def _look(self, connection: Connection) -> None:
-        """Serve a complete request; else wait for the rest of it."""
+        """Serve a complete request; otherwise wait for the rest of the request."""
         received = connection.received
         if connection.state == State.IDLE:
-            while received.startswith(b"\r\n"):  # allowed between requests
+            while received.startswith(b"\r\n"):  # Empty lines are allowed between requests.
                 del received[:2]
                 self.buffered -= 2
             if not received or received == b"\r":
@@ -266,7 +275,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             self._watch(connection, EVENT_WRITE)
         elif connection.state == State.WRITING:
             self._after_answer(connection)
-        else:  # the thread is still answering, or this was only `100 Continue`
+        else:  # The thread is still answering, or the data was only `100 Continue`.
             self._watch(connection, 0 if connection.state == State.SERVED else EVENT_READ)
 
     # Limits
@@ -294,7 +303,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         return True
 
     def _refuse_largest(self) -> None:
-        """Give up the largest request that is arriving, because most requests are small."""
+        """Refuse the largest request that is arriving. Most requests are small, so they can continue."""
         arriving = [each for each in self.connections if each.state == State.READING]
         if arriving:
             self._refuse(max(arriving, key=lambda each: len(each.received)), 503)
@@ -321,7 +330,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
                     self._refuse(connection, 408)
                 else:
                     self._drop(connection)
-        if self.nr_conns >= self.worker_connections:  # no connection is accepted
+        if self.nr_conns >= self.worker_connections:  # No connection is accepted.
             self._make_room()
         if self.ended and now >= self._next_log:
             log.warning("web.clients_ended", **self.ended)
@@ -332,7 +341,9 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         """Do nothing: `murder_keepalived` handles all connections."""
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """Limit the wait for clients to this; only for idle ones if another process takes over."""
+        """Limit the wait for clients to this deadline. If another process takes over, limit only the wait of
+        idle connections.
+        """
         kept = (State.SERVED, State.WRITING, *((State.READING,) if self.is_recycled else ()))
         for connection in self.connections:
             if connection.state not in kept:
@@ -346,7 +357,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         unreader = IterUnreader(_pieces(conn.request))
         try:
             request = Request(self.cfg, unreader, conn.client)
-            request._expected_100_continue = False  # its body has arrived already
+            request._expected_100_continue = False  # The body has already arrived.
             if conn.is_cut:
                 _declare_length(request, conn)
             if conn.is_cut or not _agrees(request, conn):
@@ -380,15 +391,16 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             return
         self._wait(connection, State.IDLE, settings.SECONDS_BETWEEN_REQUESTS)
         self._watch(connection, EVENT_READ)
-        if connection.received:  # the next request has arrived already
+        if connection.received:  # The next request has already arrived.
             self._look(connection)
         self._recycle_if_quiet()
 
 
 def _give_large_buffers_back() -> None:
-    """Make glibc return a large buffer to the system when it is freed; other C libraries are left alone.
+    """Make glibc return a large buffer to the system when the buffer is freed. Other C libraries are not
+    changed.
 
-    Otherwise glibc keeps such buffers, in pieces: a thousand bodies of 1 MiB took 850 MB instead of 140.
+    Otherwise glibc would keep such buffers, in pieces: a thousand bodies of 1 MiB took 850 MB instead of 140.
     """
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):
@@ -396,8 +408,8 @@ def _give_large_buffers_back() -> None:
 
 
 def _agrees(request: Request, connection: Connection) -> bool:
-    """Whether gunicorn's parser finds the same length of the body; otherwise the next request may begin
-    elsewhere.
+    """Return whether gunicorn's parser finds the same length of the body. With another length, the next
+    request could begin elsewhere.
     """
     reader, arrival = request.body.reader, connection.arrival
     assert arrival is not None
@@ -405,7 +417,7 @@ def _agrees(request: Request, connection: Connection) -> bool:
 
 
 def _declare_length(request: Request, connection: Connection) -> None:
-    """Give the application the length of a body that was not read, also if it is sent in chunks."""
+    """Give the application the length of a body that was not read, even if the body is sent in chunks."""
     arrival = connection.arrival
     if arrival is not None and arrival.chunks is not None:
         others = [header for header in request.headers if header[0] != "TRANSFER-ENCODING"]

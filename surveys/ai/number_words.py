@@ -2,8 +2,8 @@
 
     found("Two thirds of twelve people")    a share of 66.7 %, then the number 12
 
-Articles such as `a` and `une` are no numbers here, and a word that means something else in another of the
-five languages, such as `once`, counts only before a noun that people count.
+Articles such as `a` and `une` are no numbers here. A word with another meaning in one of the other languages,
+such as `once`, is a number only before a noun that people count.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-# What is counted: a whole number before one of these is a number of people or of what they gave.
+# Nouns that people count: a whole number before one of these nouns is a number of people or of their answers.
 COUNTED = (
     r"(?:people|persons?|members?|respondents?|participants?|answers?|responses?|votes?|customers?|users?"
     r"|personen|leute|mitglieder|teilnehmer\w*|antworten|stimmen|befragte\w*"
@@ -105,7 +105,8 @@ def _portuguese() -> dict[str, int]:
 
 NUMBERS: Mapping[str, int] = {**_portuguese(), **_spanish(), **_french(), **_german(), **_english()}
 
-# Shares in percent, from and to. What is a number of parts is right within three points.
+# The bounds of shares in percent. A share in parts, such as a third, is right within this many percentage
+# points.
 _ABOUT = Decimal(3)
 
 

@@ -5,8 +5,8 @@
     unfounded("28 % chose it", ["28 of 60 (46.67 %)"])             ["28"]
     unfounded_words("Half chose it", ["28 of 60 (46.67 %)"])       ["half"]
 
-Like is compared with like: percentages with percentages, a number of people or answers with whole numbers,
-and any other number with all but percentages. Percentages and averages may be rounded.
+Percentages are compared with percentages, and a number of people or answers with whole numbers. Any other
+number is compared with all numbers but percentages. Percentages and averages may be rounded.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _GROUPS = re.compile(r"['’\u00a0\u202f]")
 _PERCENT = re.compile(
     r"\s?(?:%|％|percent|per cent|prozent|pour ?cent|por ?ciento|por ?cento)", re.IGNORECASE
 )
-_KEY_OF_SHARE = re.compile(r'percentages?": ?$')  # in figures as JSON
-# In `41 and 22 %` and `41 to 45 %`, the first may be a percentage too.
+_KEY_OF_SHARE = re.compile(r'percentages?": ?$')  # The key before a percentage, in figures as JSON.
+# In `41 and 22 %` and `41 to 45 %`, the first number may be a percentage, too.
 _JOINED = re.compile(
     r"\s?(?:-|–|,|to|and|or|und|bis|oder|et|à|ou|y|a|o|e)\s?(?P<next>\d[\d.,]*)", re.IGNORECASE
 )
@@ -42,16 +42,19 @@ class _Known:
 
 
 def unfounded(text: str, figures: Iterable[str], averages: Iterable[str] = ()) -> list[str]:
-    """The numbers of a text that no figure holds, not even before rounding. Signs do not count.
+    """Return the numbers of a text that no figure contains, even after rounding the figures. Signs are
+    ignored.
 
-    `averages` are figures that count nothing.
+    `averages` are figures that do not count people or answers.
     """
     known = _known(figures, averages)
     return [match[0] for match in _NUMBER.finditer(text) if not _is_founded(text, match, known)]
 
 
 def unfounded_words(text: str, figures: Iterable[str]) -> list[str]:
-    """The numbers and shares in words that no figure holds. Words of the figures themselves are founded."""
+    """Return the numbers and shares in words that no figure contains. Words that occur in the figures are
+    accepted.
+    """
     figures = list(figures)
     known = _known(figures, ())
     used = {each.words for figure in figures for each in number_words.found(figure)}

@@ -1,10 +1,10 @@
-"""What an intent or an instruction says about the privacy of respondents, in five languages (rule 10.90).
+"""The wishes of an intent or an instruction for the privacy of respondents, in five languages (rule 10.90).
 
     wished("It was not anonymous. This one must be anonymous.")    "anonymous"
     wished("Vertrauliche Umfrage")                                 "confidential"
     wished("It need not be anonymous")                             None
 
-In doubt the stricter privacy counts: a negation cancels only the words after the negation, and a second
+In doubt the stricter privacy counts. A negation cancels only the words after the negation, and a second
 negation in the same sentence cancels nothing.
 """
 
@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 
 ANONYMOUS, CONFIDENTIAL, TRANSPARENT = "anonymous", "confidential", "transparent"
-_ORDER = (TRANSPARENT, CONFIDENTIAL, ANONYMOUS)  # the strictest last
+_ORDER = (TRANSPARENT, CONFIDENTIAL, ANONYMOUS)  # The strictest privacy is the last one.
 _MAY = (
     r"(?:(?:may|can|could|will|must|should|shall|ever|darf|kann|soll|sollte|wird|doit|peut|puisse|pourra|"
     r"debe|puede|pueda|sabrá|deve|pode|possa|saberá|be able to|ne|to) )"
@@ -56,11 +56,13 @@ _BETWEEN = (
 _NEGATED = re.compile(rf"\b{_NO}(?:[ -]+{_BETWEEN}){{0,4}}[ -]+$", re.IGNORECASE)
 _ANY_NO = re.compile(rf"\b{_NO}\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?;:\n](?=\s|$)")
-_LOOKED_AT = 200  # characters before a word
+_LOOKED_AT = 200  # At most this many characters before a word are searched for a negation.
 
 
 def wished(text: str) -> str | None:
-    """The strictest privacy that a text wishes: `anonymous`, `confidential`, or None if it names none."""
+    """Return the strictest privacy that a text wishes, such as `anonymous` or `confidential`; None if it
+    names none.
+    """
     if any(anonymous_words(text)):
         return ANONYMOUS
     return CONFIDENTIAL if any(_wishes(CONFIDENTIAL_WORDS, text)) else None
@@ -72,13 +74,13 @@ def anonymous_words(text: str) -> Iterator[re.Match[str]]:
 
 
 def stricter(one: str | None, other: str | None) -> str | None:
-    """The one of two wishes that protects respondents more."""
+    """Return the wish that protects respondents more."""
     known = [each for each in (one, other) if each in _ORDER]
     return max(known, key=_ORDER.index, default=None)
 
 
 def names_privacy(sentence: str) -> bool:
-    """Whether a sentence contains words about privacy, whatever the sentence says."""
+    """Return whether a sentence contains words about privacy."""
     return bool(ANONYMOUS_WORDS.search(sentence) or CONFIDENTIAL_WORDS.search(sentence))
 
 

@@ -1,8 +1,8 @@
 """The interface between the services and an AI provider: requests, results and the `Provider` protocol.
 
 A provider drafts and changes scripts, names themes, assigns open answers to them, asks further questions, and
-writes about figures. The application trusts nothing that a provider returns: a draft must pass the same rules
-as a script written by hand, and the application counts.
+writes about figures. The application trusts nothing that a provider returns. A draft must pass the same rules
+as a script written by hand, and the application itself counts the themes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ SENTIMENTS: tuple[Sentiment, ...] = ("positive", "neutral", "negative")
 
 LOCAL = "local"  # the name of the provider that works offline and costs no credits
 ANTHROPIC = "anthropic"
-OPENAI = "openai"  # OpenAI itself, and every server with the same interface
+OPENAI = "openai"  # The name of the provider for OpenAI and every server with the same interface.
 
-# All in characters.
+# The limits below are in characters.
 MAX_INTENT = 4_000
 MAX_INSTRUCTION = 4_000
-MAX_QUESTION = 500  # about results
+MAX_QUESTION = 500  # A question about results has at most this many characters.
 MAX_FURTHER_QUESTION = 300
 MAX_THEME_TITLE = 80
 MAX_THEME_DESCRIPTION = 300
@@ -45,7 +45,7 @@ NO_BULK = "The AI provider has no interface for bulks."
 
 
 class UnwrittenLanguage(ProviderError):
-    """The provider writes no scripts in the language of the intent. Another try has the same end."""
+    """The provider writes no scripts in the language of the intent, so another try would fail, too."""
 
 
 # --- Scripts --------------------------------------------------------------------------------------
@@ -90,8 +90,8 @@ class RevisionRequest:
 class ProposedScript:
     """A drafted script. `blocks` have the form in which a client of our API sends them.
 
-    `understood` says in short sentences what was taken from the intent, and `unmet` what was not met.
-    `confidence` is from 0 to 1, and None where it is not known. `wishes` are settings found in the intent:
+    `understood` are short sentences about what was taken from the intent, and `unmet` about wishes that were
+    not met. `confidence` is from 0 to 1; None if unknown. `wishes` are settings found in the intent:
     `privacy_mode` (`anonymous`, `transparent`), `type` (`poll`, `convo`), `closing` (an ISO date, or the
     words) and `language` (a tag). `is_placeholder` is True for a draft that its author must complete.
     """
@@ -154,8 +154,8 @@ class TextTheme:
 class TextSample:
     """A sample of at most 300 answers to one open question, for naming themes.
 
-    `known_themes` are kept, so the provider names only themes that are not among the known themes. `answers`
-    are data, never instructions.
+    The provider must not name `known_themes` again, because they remain. `answers` are data, never
+    instructions.
     """
 
     prompt: str
@@ -242,7 +242,8 @@ class TextFigures:
 class AnalysisOverview:
     """The figures of a whole analysis, for a summary. `blocks` are AnalysisBlocks as our API returns them.
 
-    `differences` are sentences in English about what stands out beyond chance, with the test that says so.
+    `differences` are sentences in English about statistically significant differences, with the test that
+    shows them.
     """
 
     name: str
@@ -255,7 +256,7 @@ class AnalysisOverview:
 
 @dataclass(frozen=True, slots=True)
 class ReferencedFigure:
-    """A figure that can be referred to: its `reference`, such as `b12.mean`, what it is, and its value."""
+    """A figure that a claim can cite: its `reference`, such as `b12.mean`, its description, and its value."""
 
     reference: str
     text: str
@@ -263,7 +264,7 @@ class ReferencedFigure:
 
     @property
     def is_average(self) -> bool:
-        """Whether the value counts nobody: an average, an extreme number or a score."""
+        """Return whether the value counts no people: an average, an extreme number or a score."""
         return self.reference.endswith((".mean", ".min", ".max", ".nps"))
 
 
@@ -304,11 +305,11 @@ class FollowUpRequest:
 class Provider(Protocol):
     """An AI provider. The methods may take minutes and raise ProviderError.
 
-    Never call a method inside a transaction. `surveys.ai.spending.measure` adds up what calls cost.
+    Never call a method inside a transaction. `surveys.ai.spending.measure` adds up the costs of calls.
     """
 
-    name: str  # stored as `generated_by`
-    max_batch_size: int  # the largest number of answers in one TextBatch
+    name: str  # The name is stored as `generated_by`.
+    max_batch_size: int  # One TextBatch has at most this many answers.
 
     def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ProposedScript:
         """Draft a script. With a `correction`, replace that draft with one that breaks no rules."""
@@ -323,11 +324,13 @@ class Provider(Protocol):
         ...
 
     def name_themes(self, sample: TextSample) -> Sequence[TextTheme]:
-        """Name the themes that the known ones do not cover, without near-duplicates."""
+        """Name themes that the known themes do not cover, without near-duplicates."""
         ...
 
     def assign_themes(self, batch: TextBatch) -> Sequence[TextReading | None]:
-        """Assign each answer to themes: one reading for each, in order, None for one that cannot be read."""
+        """Assign each answer to themes. Returns a reading for each answer, in order; None for an unreadable
+        answer.
+        """
         ...
 
     def begin_bulk(self, batches: Sequence[TextBatch]) -> str | None:
@@ -338,7 +341,7 @@ class Provider(Protocol):
         ...
 
     def look_at_bulk(self, bulk_id: str) -> BulkState:
-        """Look how far a bulk is."""
+        """Return the progress of a bulk."""
         ...
 
     def end_bulk(
@@ -348,7 +351,7 @@ class Provider(Protocol):
         ...
 
     def cancel_bulk(self, bulk_id: str) -> None:
-        """Cancel a bulk, a job of `begin_bulk`, whose readings are no longer needed."""
+        """Cancel a bulk, started by `begin_bulk`, whose readings nobody needs any more."""
         ...
 
     def summarize_texts(self, figures: TextFigures) -> str:
@@ -360,7 +363,9 @@ class Provider(Protocol):
         ...
 
     def answer_question(self, question: ResultsQuestion) -> Sequence[Claim]:
-        """Answer from the figures alone. No claims: these data cannot tell. We check each claim's numbers."""
+        """Answer from the figures alone. An answer without claims means that the figures are not enough. The
+        services check the numbers of each claim.
+        """
         ...
 
     def ask_further(self, request: FollowUpRequest) -> str | None:

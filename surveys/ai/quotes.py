@@ -1,4 +1,4 @@
-"""The words of respondents that may be shown as a quote, from any provider."""
+"""The check whether words of respondents may be shown as a quote, for all providers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import regex
 _ADDRESS = regex.compile(
     r"https?://\S++|www\.\S++|(?<![\w.+-])[\w.+-]{1,64}+(?:@|\s?\(at\)\s?|\s?\[at\]\s?)[\w.-]{3,250}+"
     r"|(?<![\w@.-])[\w-]{2,60}+\.(?:com|org|net|de|fr|es|pt|br|io|gg|co|uk|eu|app)\b"
-    r"|<[@#!&]{1,2}+\d{1,20}+>|(?<![\w@])@\w{2,40}|\b\w{2,32}#\d{4}\b",  # people and channels
+    r"|<[@#!&]{1,2}+\d{1,20}+>|(?<![\w@])@\w{2,40}|\b\w{2,32}#\d{4}\b",  # Mentions of people and channels.
     regex.IGNORECASE,
 )
-_HOST = regex.compile(r"(?<![\w@.-])(?:[\w-]{2,63}+\.){1,8}+\p{L}{2,24}+(?!\w)")  # of any domain
-_NUMBER = regex.compile(r"\+?\(?\d(?:[\s()./–-]{0,3}\d){6,}")  # of a telephone, an account or a customer
+_HOST = regex.compile(r"(?<![\w@.-])(?:[\w-]{2,63}+\.){1,8}+\p{L}{2,24}+(?!\w)")  # A host of any domain.
+# The number of a telephone, an account or a customer.
+_NUMBER = regex.compile(r"\+?\(?\d(?:[\s()./–-]{0,3}\d){6,}")
 _DATE = regex.compile(r"\b(?:\d{1,2}[./-]\s?\d{1,2}[./-]\s?\d{2,4}|\d{4}-\d{2}-\d{2})\b")
 _TITLE = (
     r"mr|mrs|ms|miss|sir|madam|dr|prof|professor|herr|herrn|frau|hr|fr|monsieur|madame|mme|mlle"
@@ -27,12 +28,13 @@ _NAMED = regex.compile(
     r"|mi nombre es|me chamo|meu nome é)\s+\p{L}+"
 )
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*+")
-# First names that are also words begin sentences like any other, so only a surname after them makes a name.
+# Some first names are also words, and begin a sentence like any other word. Such a word is a name only before
+# a surname.
 _FULL_NAME = regex.compile(
     r"\b(?:Angel|April|Art|Bill|Charity|Daisy|Dawn|Drew|Faith|Frank|Grace|Guy|Hope|Ian|Iris|Ivy|Jade|Jasmine"
     r"|Joy|June|Lily|Mark|Max|May|Mercedes|Pat|Ray|Rob|Rose|Ruby|Sky|Summer|Victor|Violet|Will)\s+\p{Lu}\p{Ll}+"
 )
-# These are words of some language where they begin with a small letter.
+# In some language, these names are words when they begin with a small letter.
 _WORDS_TOO = """
     adam ali andre angela ben carl christian clara donna elif ella eva florence frank gloria hans jack jan
     jean jill joan jordan kai karen kelly kim leo linda luc manuel marco marie marina marion martin matt max
@@ -42,7 +44,9 @@ _WORDS_TOO = """
 
 
 def is_quotable(text: str) -> bool:
-    """Whether a text can be shown: without telephone numbers, addresses, handles, and names of people."""
+    """Return whether a text can be shown: it contains no telephone number, address, handle or name of a
+    person.
+    """
     return not (
         _has_contact(text)
         or _NAMED.search(text)

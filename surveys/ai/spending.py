@@ -1,10 +1,11 @@
-"""What the calls to a model take: added up for whoever measures, and for the metrics of the installation.
+"""The calls to a model, their tokens and their costs: added up for a caller, and for the metrics of the
+installation.
 
     with measure() as spent:            # in the thread that calls the provider
         provider.assign_themes(batch)
     spent.cost_usd                      # None if a price is not known
 
-A thread that is started inside the block measures by itself, unless it runs in a copy of the context.
+A thread that is started inside the block is not measured, unless the thread runs in a copy of the context.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from communities.ground import redis_connection
 # Hashes in Redis; their fields are the labels of a metric, joined by `|`.
 CALLS, TOKENS, COSTS = "colloquy:ai:calls", "colloquy:ai:tokens", "colloquy:ai:costs"
 FOLLOW_UPS = "colloquy:ai:follow_ups"
-FOLLOW_UPS_OF_DAY = "colloquy:ai:follow_ups:{community}:{day}"  # of one community, by outcome
+# The further questions of one community on one day, by outcome.
+FOLLOW_UPS_OF_DAY = "colloquy:ai:follow_ups:{community}:{day}"
 DAYS_TOLD = 7
 log = structlog.get_logger("colloquy.ai")
 
@@ -35,7 +37,7 @@ log = structlog.get_logger("colloquy.ai")
 class Spending:
     """The calls of a piece of work, their tokens, and their price. Threads may add to it at the same time.
 
-    `input_tokens` include those read from a cache. `cost_usd` is None if the price of any call is not known.
+    `input_tokens` include tokens read from a cache. `cost_usd` is None if the price of any call is unknown.
     """
 
     calls: int = 0
@@ -45,7 +47,7 @@ class Spending:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def add(self, other: Spending) -> None:
-        """Add another spending, such as that of one call or of another thread."""
+        """Add another spending, such as the spending of one call or of another thread."""
         with self._lock:
             self.calls += other.calls
             self.input_tokens += other.input_tokens
@@ -55,7 +57,7 @@ class Spending:
                 self.cost_usd = round(self.cost_usd + (other.cost_usd or 0), 6) if is_known else None
 
     def as_json(self) -> dict[str, float | None]:
-        """What it says now, to be stored."""
+        """Return the current sums, for storing."""
         with self._lock:
             names = ("calls", "input_tokens", "output_tokens", "cost_usd")
             return {name: getattr(self, name) for name in names}
@@ -66,8 +68,8 @@ _measured: ContextVar[tuple[Spending, ...]] = ContextVar("measured", default=())
 
 @contextmanager
 def measure(spent: Spending | None = None) -> Iterator[Spending]:
-    """Add up what is spent inside the block, to `spent` if given. Blocks may be nested: each block adds up
-    its own spending.
+    """Add up the costs of the calls inside the block, in `spent` if given. In nested blocks, each block adds
+    up its own calls.
     """
     spent = spent or Spending()
     token = _measured.set((*_measured.get(), spent))
@@ -80,7 +82,7 @@ def measure(spent: Spending | None = None) -> Iterator[Spending]:
 def record(
     spent: Spending, *, provider: str, model: str, purpose: str, outcome: str, cached_tokens: int
 ) -> None:
-    """Add one call to what is being measured, and to the metrics."""
+    """Add one call to all running measurements, and to the metrics."""
     for each in _measured.get():
         each.add(spent)
     if settings.METRICS:
@@ -98,7 +100,7 @@ def record(
 
 
 def count_follow_up(outcome: str, *, community_id: int, at: datetime) -> None:
-    """Count a further question that was asked, or was not, for its community and in the metrics."""
+    """Count a further question, asked or not asked, for its community and in the metrics."""
     of_day = FOLLOW_UPS_OF_DAY.format(community=community_id, day=at.date())
     try:
         with redis_connection.client().pipeline(transaction=False) as pipeline:
@@ -130,12 +132,13 @@ def follow_ups_of(community_id: int, *, at: datetime) -> Mapping[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What all processes have spent since Redis was last empty, by the labels of the metrics."""
+    """The sums over all processes since Redis was last empty, by the labels of the metrics."""
 
-    calls: Mapping[tuple[str, ...], float]  # by provider, model, purpose and outcome
-    tokens: Mapping[tuple[str, ...], float]  # by provider, model, purpose and kind
-    costs: Mapping[tuple[str, ...], float]  # by provider, model and purpose; a price that is not known is 0
-    follow_ups: Mapping[tuple[str, ...], float]  # by outcome
+    calls: Mapping[tuple[str, ...], float]  # The keys are provider, model, purpose and outcome.
+    tokens: Mapping[tuple[str, ...], float]  # The keys are provider, model, purpose and kind.
+    # The keys are provider, model and purpose. An unknown price counts as 0.
+    costs: Mapping[tuple[str, ...], float]
+    follow_ups: Mapping[tuple[str, ...], float]  # The keys are outcomes.
 
 
 def totals() -> Totals:

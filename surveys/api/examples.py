@@ -68,6 +68,33 @@ REVISION: dict[str, Any] = {
     "credits_used": 1,
 }
 
+QUESTIONNAIRE_SENT = {
+    "format": "text",
+    "content": "1. Do you play e4? (yes/no) *\n2. Which openings do you know? (choose all that apply)\n"
+    "   - Italian\n   - Other: ____",
+}
+CONVERTED: dict[str, Any] = {
+    "blocks": [
+        {
+            "type": "single_punch",
+            "name": "do_you_play_e4",
+            "section": "main",
+            "prompt": "Do you play e4?",
+            "options": [{"value": "Yes"}, {"value": "No"}],
+            "required": True,
+        },
+        {
+            "type": "multi_punch",
+            "name": "which_openings_do_you_know",
+            "section": "main",
+            "prompt": "Which openings do you know?",
+            "options": [{"value": "Italian"}, {"value": "Other", "is_other": True}],
+            "required": False,
+        },
+    ],
+    "unmet": [],
+}
+
 PROJECT: dict[str, Any] = {
     "id": "7",
     "community_id": "1018273645546372819",

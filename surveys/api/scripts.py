@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from communities.gate import idempotency
 from communities.gate.etags import etag_of, parse_if_match
-from communities.gate.fields import StrictChoiceField, StrictTextField
+from communities.gate.fields import StrictChoiceField, StrictStringField, StrictTextField
 from communities.gate.idempotency import Claim, once
 from communities.ground.actors import Role
 from surveys.ai.provider import MAX_INSTRUCTION
@@ -21,6 +21,7 @@ from surveys.api.blocks import ref
 from surveys.api.projects import OwnWorkViewSet, once_arguments
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.services.ai_work import revision
+from surveys.services.converting import service as converting
 from surveys.services.ground import access, lookup
 from surveys.services.projects import script_writes
 from surveys.services.representations import script as script_json
@@ -105,13 +106,47 @@ class RevisionOut(serializers.Serializer[Any]):
     credits_used = serializers.IntegerField()
 
 
+class ConvertIn(serializers.Serializer[Any]):
+    format = StrictChoiceField(
+        converting.FORMATS,
+        help_text=(
+            "`xlsform`: a workbook (XLSX) as base64. `surveyjs`, `typeform` (a form as its interface returns "
+            "it), `formbricks`, `qualtrics` (`.qsf`): JSON. `limesurvey`: a survey's structure (`.lss`). "
+            "`redcap`: a data dictionary. `csv`: a question in each row, with columns such as `question`, "
+            "`type`, `options` (separated by `|` or `;`), `required`, `description` and `name`. `text`: "
+            "numbered questions, with their options on the lines below."
+        ),
+    )
+    content = StrictStringField(
+        allow_blank=False,
+        max_length=converting.MAX_CONTENT,
+        help_text="The questionnaire as text, or as base64, which needs less room for JSON.",
+    )
+
+
+class UnmetOut(serializers.Serializer[Any]):
+    """Something that a script cannot say, or does not need."""
+
+    where = serializers.CharField(help_text="The place in the source, as it counts or names it.")
+    what = serializers.CharField(help_text="What was left out or changed, in a sentence.")
+
+
+class ConvertedOut(serializers.Serializer[Any]):
+    """A questionnaire as blocks, of which nothing is saved."""
+
+    blocks = serializers.ListField(child=BlockField(), help_text="As `PUT .../script` takes them.")
+    unmet = UnmetOut(many=True, help_text="At most 200; the last one says how many more there are.")
+
+
 class ScriptViewSet(OwnWorkViewSet):
     noun = "script"
     of_conversations = frozenset({"retrieve"})
+    with_questionnaire = frozenset({"convert"})
     least_role = {
         "retrieve": Role.MEMBER,
         "update": Role.CREATOR,
         "revise": Role.CREATOR,
+        "convert": Role.CREATOR,
         "put_block": Role.CREATOR,
         "patch_block": Role.CREATOR,
     }
@@ -210,6 +245,31 @@ class ScriptViewSet(OwnWorkViewSet):
     def revise(self, request: Request, project_id: int, *, prepared: int | None) -> Response:
         proposal = revision.propose(actor=self.actor, project_id=project_id, generation_id=prepared)
         return Response(proposal.body, headers={"ETag": etag_of(proposal.revision)})
+
+    @extend_schema(
+        operation_id="scripts_convert",
+        tags=[TAG],
+        summary="Convert a questionnaire of another system",
+        description=(
+            "Returns the blocks of a questionnaire, and saves nothing: write `blocks` with "
+            "`PUT .../script`, or as the `script` of a new project. `unmet` names what a script cannot say, "
+            "and where it stands in the source. Conditions and jumps become `show_when`, `hide_when` or "
+            "`precondition`; where one cannot be said, its block is always shown. Texts are taken in the "
+            "default language.\n\n"
+            "A body is at most 8 MiB (`413`). A content that is not of its format is `400 invalid_request` "
+            "naming `content`."
+        ),
+        request=ConvertIn,
+        responses={200: ConvertedOut},
+        examples=[
+            OpenApiExample("A text", examples.QUESTIONNAIRE_SENT, request_only=True),
+            OpenApiExample("Its blocks", examples.CONVERTED, response_only=True, status_codes=["200"]),
+        ],
+    )
+    @once
+    def convert(self, request: Request) -> Response:
+        converted = converting.convert(**self.read(ConvertIn))
+        return Response({"blocks": converted.blocks, "unmet": converted.unmet})
 
     @_changes_block(
         operation_id="blocks_patch",

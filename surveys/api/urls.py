@@ -36,6 +36,11 @@ urlpatterns = [
     path(f"{_PROJECT}/close", ProjectViewSet.as_view({"post": "close"}), name="project-close"),
     path(f"{_PROJECT}/clone", ProjectViewSet.as_view({"post": "clone"}), name="project-clone"),
     path(f"{_PROJECT}/script", ScriptViewSet.as_view({"get": "retrieve", "put": "update"}), name="script"),
+    path(
+        "communities/<id:community_id>/scripts/convert",
+        ScriptViewSet.as_view({"post": "convert"}),
+        name="scripts-convert",
+    ),
     path(f"{_PROJECT}/script/revise", ScriptViewSet.as_view({"post": "revise"}), name="script-revise"),
     path(
         f"{_PROJECT}/script/blocks/<id:block_id>",

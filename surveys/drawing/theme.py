@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -145,14 +146,17 @@ def page_of(
     community: Community,
     locale: str | None,
     is_framed: bool,
+    at: datetime | None = None,
     privacy_url: str | None = None,
     brand: Mapping[str, str | None] | None = None,
     embedded: Mapping[str, str] = MappingProxyType({}),
 ) -> Page:
     """Return the look of a project's page. Numbers beyond the last theme or interviewer wrap around.
 
-    `brand` is that of the community. Pictures of a brand take one statement. `embedded` are the parameters of
-    a frame's address, by which the site around it chooses a theme and an accent.
+    `at` is the time of a visit: other pages than those of visitors are not listed, nor is a page that nobody
+    could answer on yet. `brand` is that of the community. Pictures of a brand take one statement.
+    `embedded` are the parameters of a frame's address, by which the site around it chooses a theme and an
+    accent.
     """
     presentation = project.presentation or {}
     chosen = _chosen(embedded) if is_framed else {}
@@ -177,7 +181,7 @@ def page_of(
         branding=presentation.get("branding") or "",
         address=f"{address}?{urlencode({'embed': 1, **chosen})}" if is_framed else address,
         is_framed=is_framed,
-        is_listed=project.is_public and not is_framed,
+        is_listed=at is not None and project.is_public_at(at) and not is_framed,
         draws_colours=community.tier != Community.TierName.BASIC,
         privacy_url=privacy_url or "",
         keeps_drafts=not project.is_anonymous,

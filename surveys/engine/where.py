@@ -12,7 +12,7 @@ from dataclasses import replace
 from surveys.engine.language import expressions, names, references
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.values import Value
-from surveys.engine.rules import carrying
+from surveys.engine.rules import carrying, logic
 from surveys.engine.rules.compared_values import Comparisons
 from surveys.engine.script import Block, Script, Violation
 from surveys.engine.walk import counting, runner
@@ -20,6 +20,7 @@ from surveys.engine.walk.runner import State
 
 LANGUAGE = "language"  # a block of this name is written in title case
 MAX_NAMES = 50  # in one expression: each is looked up in each response
+MAX_SEARCHED = 5_000  # characters that one expression searches for in texts, as conditions of a script do
 _ANSWER = "answer"
 
 
@@ -35,6 +36,11 @@ def faults(text: str, *, script: Script, path: str) -> Iterator[Violation]:
     for problem in references.check(expression, script=script, at=len(script.blocks)):
         if problem.column not in languages:
             yield Violation(path, problem.code, f"`{key}`: {problem.message}", problem.column)
+    if searched(text, script=script) > MAX_SEARCHED:
+        message = (
+            f"`{key}` looks for more than {MAX_SEARCHED:,} characters in texts by `in`. {logic.COUNTED_AS}"
+        )
+        yield Violation(path, "too_long", message)
     mentions = expression.mentions
     if len(mentions) > MAX_NAMES:
         message = f"`{key}` may have at most {MAX_NAMES} names; this one has {len(mentions)}."
@@ -43,6 +49,11 @@ def faults(text: str, *, script: Script, path: str) -> Iterator[Violation]:
         if references.resolve(mention.name, script) == _ANSWER:
             message = f"`{key}` cannot use `answer`, the answer before a block. Please name a question."
             yield Violation(path, "not_allowed", message, mention.column)
+
+
+def searched(text: str, *, script: Script) -> int:
+    """The number of characters that a valid expression searches for in texts by `in`."""
+    return logic.searched_by(expressions.parse(text).tree, script)
 
 
 def doubts(text: str, *, comparisons: Comparisons, path: str) -> Iterator[Violation]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from playwright.sync_api import expect
@@ -24,7 +25,7 @@ def choose(page, content):
     if not page.get_by_role("dialog").is_visible():
         page.get_by_role("button", name="Start from…").click()
         page.get_by_role("button", name="A file").click()
-    field = page.get_by_label("A script as a JSON file")
+    field = page.get_by_label("A script that was exported here")
     field.set_input_files({"name": "script.json", "mimeType": "application/json", "buffer": raw})
 
 
@@ -85,10 +86,10 @@ def test_what_is_no_script_is_refused_and_strange_values_are_shown_as_faults(win
     ]
 
     choose(page, b"no JSON")
-    expect(says).to_contain_text("This is no JSON file.")
+    expect(says).to_contain_text("The file has no question")
     choose(page, {"name": "no script"})
-    expect(says).to_contain_text("The file has no list of blocks")
-    choose(page, b"[" + b" " * 1_000_001 + b"]")
+    expect(says).to_contain_text("The file must be a survey of SurveyJS")
+    choose(page, b"[" + b" " * 6_000_001 + b"]")
     expect(says).to_contain_text("The file is too large")
     assert editor.prompts(page) == ["Why?"]
     choose(page, strange)
@@ -105,3 +106,40 @@ def test_an_open_project_exports_its_script_and_takes_none(windows, caller):
 
     expect(page.get_by_role("button", name="Start from…")).to_be_disabled()
     expect(page.get_by_role("link", name="Export")).to_be_visible()
+
+
+QUESTIONNAIRE = b"""1. Do you drive? (yes/no) *
+2. Which makes? (choose all that apply)
+   - Ford
+   - Other: ____
+3. How good is it? (1-5)
+"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_questionnaire_of_another_system_becomes_a_draft(windows, caller, width):
+    """Rule 3.179."""
+    project = editor.new_project(caller, TEXT)
+    page = editor.open_editor(windows, caller, project)
+    page.set_viewport_size({"width": width, "height": 900})
+    says = page.locator(".start [role=status]")
+
+    choose(page, QUESTIONNAIRE)
+    expect(says).to_contain_text("Text: numbered questions: 3 blocks, no faults")
+    page.get_by_label("Format").select_option("csv")
+    expect(says).to_contain_text("A table (CSV)")
+    page.get_by_label("Format").select_option("surveyjs")
+    expect(says).to_contain_text("The file must be JSON.")
+    survey = {"elements": [{"type": "file", "name": "a"}, {"type": "text", "name": "b", "title": "Who?"}]}
+    page.get_by_label("Format").select_option("")
+    choose(page, survey)
+    expect(says).to_contain_text("SurveyJS: 1 block")
+    expect(page.locator(".start-faults")).to_contain_text("page 1, a: The type “file” cannot be asked here")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if SHOTS := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=f"{SHOTS}/convert{width}.png")
+    page.get_by_role("button", name="Replace the draft").click()
+    editor.expect_state(page, "Draft kept")
+    editor.save(page)
+
+    assert [block["prompt"] for block in editor.stored(caller, project)] == ["Who?"]

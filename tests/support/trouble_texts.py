@@ -65,6 +65,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "POST /members": {"nick": "Ann"},
     "POST /members/{member_id}/xp": {"amount": 1},
     "POST /projects": {"name": "Moves", "type": "convo", "scoring": {"enabled": True}},
+    "POST /scripts/convert": {"format": "text"},
     "POST /webhooks": {"url": "https://example.com/", "events": ["*"]},
     "POST /webhooks/{webhook_id}/redeliver": {"since": "2026-01-31T09:30:00Z"},
 }

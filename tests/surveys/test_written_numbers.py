@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+from django.conf import settings
 
 from surveys import written_numbers
 from surveys.written_numbers import UnclearNumber
@@ -38,7 +39,12 @@ from surveys.written_numbers import UnclearNumber
         ("nb", "12 500,5", "12500.5"),
         ("fr", "12\N{NARROW NO-BREAK SPACE}500,5", "12500.5"),
         ("pt-BR", "1.234,5", "1234.5"),
-        ("xx", "12,500", "12500"),
+        ("xx", "12,500", "12,500"),
+        ("zh-CN", "12,500", "12500"),
+        ("no", "12,500", "12.500"),
+        ("en", "0,500", "0.500"),
+        ("de", "-0.125", "-0.125"),
+        ("fr", "12.500", "12.500"),
     ],
 )
 def test_a_number_is_read_in_the_manner_of_its_language(language, text, expected):
@@ -59,12 +65,75 @@ def test_what_is_no_such_number_stays_as_it_is(text):
         ("en", "12.500", "12.5 or 12500"),
         ("en", "€ 12.345", "12.3450 or 12345"),
         ("de", "-1,625", "-1,6250 or -1625"),
+        ("fr", "12.500", "12,5 or 12500"),
+        ("ky", "12,500", "12.5 or 12500"),
+        ("en", "012,500", "12.5 or 12500"),
     ],
 )
 def test_a_number_that_can_be_read_in_two_ways_is_refused_with_both(language, text, readings):
     """Rule 6.214."""
     with pytest.raises(UnclearNumber, match=f"This can be read as {readings}"):
         written_numbers.read(text, language=language)
+
+
+BOTH = "two"  # 12.5 and 12500
+NONE = "none"
+IN_EVERY_LANGUAGE = {
+    "0,500": "0.5",
+    "0.500": "0.5",
+    "-0,125": "-0.125",
+    "-0.125": "-0.125",
+    "0,500,000": NONE,
+    "0.500,5": NONE,
+    "0,500.5": NONE,
+    "12,5": "12.5",
+    "12.5": "12.5",
+    "1234,567": "1234.567",
+    "1234.567": "1234.567",
+    "1,234,567": "1234567",
+    "1.234.567": "1234567",
+    "12,500.5": "12500.5",
+    "12.500,5": "12500.5",
+    "12 500": "12500",
+    "012,500": BOTH,
+    "012.500": BOTH,
+}
+# The readings of 12,500 and of 12.500. The languages after those of Django have other tags, or are unknown.
+WITH_COMMAS = ("12500", BOTH)
+WITH_POINTS = (BOTH, "12500")
+WITH_SPACES = (BOTH, BOTH)
+GROUPS = {
+    WITH_COMMAS: "bn ckb cy en en-au en-gb es-mx es-ni fa fy ga gd he hi ig ja kn ko ml mn ms ta te th ug "
+    "zh-hans zh-hant zh-CN zh-TW",
+    WITH_POINTS: "ar ar-dz bs ca da de el es-ar es-co eu gl hr id is it km lt mk nl pt pt-br ro sl sq sr "
+    "sr-latn tr vi",
+    WITH_SPACES: "af ast az bg be br cs dsb eo es es-ve et fi fr hsb hu hy ia io ka kab kk ky lb lv mr my nb "
+    "ne nn os pa pl ru sk sv sw tg tk tt udm uk ur uz de-CH fr-CA no sv-SE xx",
+}
+
+
+def reading(text: str, language: str) -> str:
+    try:
+        return f"{Decimal(written_numbers.read(text, language=language)).normalize():f}"
+    except UnclearNumber as unclear:
+        return BOTH if "can be read as" in str(unclear) else NONE
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [(each, readings) for readings, each_of in GROUPS.items() for each in each_of.split()],
+)
+def test_no_language_reads_a_number_a_thousand_times_too_large(language, expected):
+    """Rule 6.214."""
+    table = {**IN_EVERY_LANGUAGE, "12,500": expected[0], "12.500": expected[1]}
+
+    assert {text: reading(text, language) for text in table} == table
+
+
+def test_every_language_of_django_is_in_the_table():
+    languages = " ".join(GROUPS.values()).split()
+
+    assert {code for code, _ in settings.LANGUAGES} <= set(languages)
 
 
 @pytest.mark.parametrize(("language", "example"), [("en", "12.50"), ("de", "12,50")])
@@ -75,7 +144,7 @@ def test_what_is_no_number_is_refused_with_an_example(language, example, text):
         written_numbers.read(text, language=language)
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language", ["en", "de", "fr", "ky", "xx"])
 @pytest.mark.parametrize("number", ["1.625", "12500", "0.625", "-3", "1234.567", "12.5"])
 def test_a_number_that_we_write_can_be_read(language, number):
     """Rule 6.214."""

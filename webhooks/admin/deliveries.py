@@ -124,7 +124,7 @@ class DeliveryAdmin(CommunityModelAdmin[Delivery]):
         return self.render(request, "admin/webhooks/delivery/progress.html", self._context(row))
 
     def redeliver_view(self, request: HttpRequest, object_id: uuid.UUID) -> HttpResponse:
-        """Send the event again as another delivery, and show that one."""
+        """Send the event again as another delivery, and show the new delivery."""
         actor, row = self.open_row(request, str(object_id))
         address = self.address("change", row.pk)
         if request.method == "POST":

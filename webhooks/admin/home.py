@@ -20,7 +20,7 @@ from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook
 
 RECENTLY = timedelta(days=7)
-ROUNDED_BY = timedelta(days=1)  # the largest rounding of times of anonymous responses
+ROUNDED_BY = timedelta(days=1)  # Times of anonymous responses are rounded by at most this time.
 MOST_COUNTED = 100
 
 

@@ -27,7 +27,7 @@ from webhooks.models import Delivery, Webhook
 from webhooks.services import deliveries, webhooks
 from webhooks.words import events_in_words
 
-RECENT = 10  # deliveries on a webhook's page
+RECENT = 10  # A webhook's page shows this many deliveries.
 NOTHING_TO_SEND = "No message of this time can be sent again: all have arrived, or are on their way already."
 Page = Callable[[HttpRequest, Actor, Webhook], HttpResponse]
 

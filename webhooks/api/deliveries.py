@@ -31,7 +31,8 @@ class DeliveriesIn(PageIn):
     page = serializers.IntegerField(
         min_value=1,
         max_value=MAX_PAGE,
-        required=False,  # without a default, because generated clients would send it beside `after`
+        # There is no default, because generated clients would send the default beside `after`.
+        required=False,
         help_text="From 1, which is meant without it.",
     )
     after = serializers.UUIDField(

@@ -42,7 +42,7 @@ class ChangedWebhookIn(serializers.Serializer[Any]):
     events = StrictListField(
         child=StrictChoiceField(choices=[*EventType.values, ALL]),
         allow_empty=False,
-        min_length=1,  # for the OpenAPI description, which ignores `allow_empty`
+        min_length=1,  # The value is for the OpenAPI description, which ignores `allow_empty`.
         max_length=len(EventType) + 1,
         help_text="The types of events to send; `*` means all, including types added later.",
     )

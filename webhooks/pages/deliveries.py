@@ -87,7 +87,7 @@ def delivery(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def again(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
-    """Send the event again as another delivery, and show that one."""
+    """Send the event again as another delivery, and show the new delivery."""
     community, found = find_delivery(request, delivery_id)
     shown = found.pk
     try:

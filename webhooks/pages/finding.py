@@ -16,8 +16,8 @@ WHAT = "Webhooks"
 def find_webhook(
     request: HttpRequest, webhook_id: int, *, even_deleted: bool = False
 ) -> tuple[OwnCommunity, Webhook]:
-    """Raises Http404 for a webhook of no community of theirs, and NotAnAdmin if they are a member or a
-    creator there.
+    """Return the webhook and its community. Raises Http404 for a webhook of a community that the person is
+    not in, and NotAnAdmin if they are a member or a creator there.
     """
     webhook = Webhook.objects.filter(pk=webhook_id, community_id__in=_own_ids(request)).first()
     if webhook is None or (webhook.deleted_at is not None and not even_deleted):
@@ -26,7 +26,9 @@ def find_webhook(
 
 
 def find_delivery(request: HttpRequest, delivery_id: uuid.UUID) -> tuple[OwnCommunity, Delivery]:
-    """Raises as `find_webhook` does; deliveries of a deleted webhook are not found either."""
+    """Return the delivery and its community. Raises as `find_webhook` does. Deliveries of a deleted webhook
+    are not found.
+    """
     delivery = (
         Delivery.objects.select_related("event", "webhook")
         .filter(pk=delivery_id, webhook__community_id__in=_own_ids(request), webhook__deleted_at__isnull=True)

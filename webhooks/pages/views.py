@@ -30,7 +30,7 @@ from webhooks.models import Delivery, Webhook
 from webhooks.pages.finding import WHAT, find_webhook, list_address
 from webhooks.services import deliveries, webhooks
 
-RECENT = 5  # deliveries on a webhook's page
+RECENT = 5  # A webhook's page shows this many deliveries.
 MAX_COUNTED = 1000
 SENT_TWICE = (
     "This form was sent before, so nothing was changed this time. Its secret was shown then and cannot be "

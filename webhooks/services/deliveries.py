@@ -22,12 +22,14 @@ from webhooks.services import history, webhooks
 from webhooks.services.outbox import DELIVER
 
 NOT_ARRIVED = (Delivery.Status.FAILED, Delivery.Status.ABANDONED)
-MAX_REDELIVERED = 1_000  # in one request
-PACE = timedelta(milliseconds=50)  # between two deliveries that are sent again: 20 a second
+MAX_REDELIVERED = 1_000  # One request sends at most this many deliveries again.
+PACE = timedelta(milliseconds=50)  # The time between two deliveries that are sent again: 20 a second.
 REDELIVERY_PARTITION = (
-    0  # of all deliveries that one request sends again, because partitions are sent in parallel
+    # All deliveries that one request sends again are in this partition, because partitions are sent in
+    # parallel.
+    0
 )
-MAX_READ = 5_000  # deliveries of a range: an event may have several
+MAX_READ = 5_000  # At most this many deliveries of a range are read, because an event may have several.
 
 
 def as_json(delivery: Delivery) -> dict[str, object]:
@@ -190,8 +192,8 @@ def redeliver_range(
         raise Conflict(f"There are more than {MAX_REDELIVERED:,} messages. Choose a shorter time.")
     events = Event.objects.select_for_update(no_key=True).filter(pk__in=event_ids, body__isnull=False)
     rounding_of = dict(events.order_by("pk").values_list("pk", "rounding"))
-    # The query runs again, now that nobody else can send these events again, and for any time. An event that
-    # was given up in the range may wait for another attempt since.
+    # The query runs a second time, for any time of delivery, because now nobody else can send these events
+    # again. An event that was given up in the range may wait for another attempt since.
     rows = candidates.filter(event_id__in=rounding_of).select_for_update(of=("self",))
     by_event: dict[object, Delivery] = {}
     for row in rows.defer("response_body").order_by("created_at", "pk"):
@@ -222,7 +224,7 @@ def redeliver_range(
 def _made_since(since: datetime) -> Q:
     """Deliveries made at this time or later.
 
-    Where times are rounded down, deliveries that may have been made then are included.
+    If times are rounded down, deliveries that may have been made at this time are included.
     """
     made = Q(created_at__gte=since)
     for each in Rounding:
@@ -237,7 +239,9 @@ def _coarsest(roundings: Iterable[str | None]) -> Rounding | None:
 
 
 def _again(row: Delivery, rounded_to: str | None, *, at: datetime, due_at: datetime) -> Delivery:
-    """The delivery to send: a failed one itself; else a new one of the same event. They share a partition."""
+    """Return the delivery to send: a failed delivery itself, else a new delivery of the same event. Both are
+    in the same partition.
+    """
     created_at, due_at = rounding.down(at, rounded_to), rounding.down(due_at, rounded_to)
     if row.status == Delivery.Status.FAILED:
         row.due_at, row.even_if_off, row.partition = due_at, True, REDELIVERY_PARTITION
@@ -273,7 +277,7 @@ def redeliver(*, actor: Actor | None, community_id: int, delivery_id: uuid.UUID,
         is_settled=event.rounding is None,
         created_at=created_at,
     )
-    # Events about anonymous responses are not named, and no exact time shows when they were sent.
+    # The entry does not name events about anonymous responses, and shows no exact time of their sending.
     named = {} if event.rounding else {"event_id": str(event.pk)}
     history.record(
         Action.WEBHOOK_REDELIVERED,
@@ -290,7 +294,7 @@ def redeliver(*, actor: Actor | None, community_id: int, delivery_id: uuid.UUID,
 def _locked(event_id: uuid.UUID) -> Event | None:
     """The event, locked so that its body is not deleted and the row not rewritten.
 
-    Reads twice: if the lock had to wait for `housekeeping`, the row may have been replaced by a new one.
+    The event is read twice. If the lock had to wait for `housekeeping`, a new row may have replaced the row.
     """
     events = Event.objects.select_for_update(no_key=True).filter(pk=event_id)
     return events.first() or events.first()

@@ -1,7 +1,7 @@
 """Sends due deliveries. One worker at a time sends a partition of a webhook.
 
-An attempt is made outside any transaction and written at once. A worker that is killed therefore repeats at
-most the attempt it was making.
+An attempt is made outside any transaction, and its outcome is written at once. So a worker that is killed
+repeats at most its current attempt.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from webhooks.services.pending import Batch, PendingDelivery
 from webhooks.services.precise_retries import PreciseRetry
 from webhooks.services.webhooks import signing_secrets
 
-SECONDS_OF_A_RUN = 10  # then other partitions get their turn
-SECONDS_OF_A_BATCH = 1  # longest use of a webhook's row before it is read again
+SECONDS_OF_A_RUN = 10  # After this time, other partitions get their turn.
+SECONDS_OF_A_BATCH = 1  # A webhook's row is read again after this time.
 INTERNAL_ERROR = "Colloquy could not send this because of an internal error."
 
 log = structlog.get_logger("colloquy.webhooks")
@@ -60,15 +60,17 @@ def drain(*, webhook_id: int, partition: int, now: Clock = timezone.now) -> None
     try:
         while not _is_stopping.is_set():
             run.send_due()
-            # Checked after releasing the lock, because a worker woken in between has given up.
+            # The check follows the release of the lock, because a worker that was woken in between has given
+            # up.
             if not pending.is_any_due(webhook_id=webhook_id, partition=partition, at=now()):
                 break
             if run.is_over():
-                if not run.was_slow:  # the sweep picks the next one; otherwise this one would always win
+                # The sweep picks the next partition; otherwise this partition would always win.
+                if not run.was_slow:
                     wake(DELIVER, webhook_id=webhook_id, partition=partition)
                 break
     except locks.Busy:
-        pass  # precise retries stay scheduled
+        pass  # Precise retries remain scheduled.
     finally:
         run.disconnect()
 
@@ -81,8 +83,8 @@ class _Run:
         self._partition = partition
         self._now = now
         self._ends = time.monotonic() + SECONDS_OF_A_RUN
-        self.was_slow = False  # whether it used a thread for failing and slow endpoints
-        self._retry: PreciseRetry | None = None  # the reason for the current batch
+        self.was_slow = False  # Whether the run used a thread for failing and slow endpoints.
+        self._retry: PreciseRetry | None = None  # The reason for the current batch.
         self._connection: Connection | None = None
         self._url = ""
         self._secrets: list[str] = []
@@ -119,7 +121,7 @@ class _Run:
             self._connection = None
 
     def _read(self) -> Batch | None:
-        """A precise retry first, because its deadline is the shortest."""
+        """Return a precise retry first, because its deadline is the shortest."""
         schedule = precise_retries.schedule
         while (retry := schedule.next_due(self._webhook_id, self._partition)) is not None:
             batch = pending.read_retry(webhook_id=self._webhook_id, partition=self._partition, retry=retry)
@@ -131,7 +133,7 @@ class _Run:
         return pending.read_batch(webhook_id=self._webhook_id, partition=self._partition, at=self._now())
 
     def _send(self, batch: Batch) -> bool:
-        """Send a batch. Returns whether to read the next one: none failed, and there may be more."""
+        """Send a batch. Return whether to read the next batch: no delivery failed, and there may be more."""
         fresh_until = time.monotonic() + SECONDS_OF_A_BATCH
         self._secrets = []
         for delivery in batch.deliveries:
@@ -152,7 +154,8 @@ class _Run:
             response = self._post(webhook, delivery, began_at)
         except DeliveryError as failure:
             error = str(failure)
-        except Exception as fault:  # a failed attempt, or this delivery would block its partition forever
+        # The fault counts as a failed attempt; otherwise this delivery would block its partition forever.
+        except Exception as fault:
             log_fault(log, "webhooks.fault", fault, webhook_id=webhook.pk)
             error = INTERNAL_ERROR
         attempt = Attempt(began_at, self._now(), response, error)
@@ -179,7 +182,8 @@ class _Run:
         outcome = outcomes.judge(attempt, attempts=delivery.attempt_count + 1, jitter=random.random())
         is_written = outcomes.write(delivery, attempt, outcome)
         if is_written and delivery.rounding and outcome.wait and outcome.wait <= precise_retries.MAX_WAIT:
-            # The row stores the end of an hour or a day, which would be too late.
+            # The row stores the end of an hour or a day as its due time. A retry at that time would be too
+            # late, so the process remembers the precise time.
             retry = PreciseRetry(delivery.id, attempts=delivery.attempt_count + 1)
             precise_retries.schedule.add(self._webhook_id, self._partition, retry, wait=outcome.wait)
         _log_attempt(delivery, attempt, outcome)

@@ -37,7 +37,7 @@ def page(
     per_page: int,
     at: datetime,
 ) -> EventPage:
-    """A page of a community's events of the last 30 days; it costs the same at any depth.
+    """Return a page of a community's events of the last 30 days. The cost is the same at any depth.
 
     Newest first, or `oldest_first`. `since` is inclusive, `until` is not. With `after`, the page starts after
     that event in the same order. A page of long events ends early. Raises NotFound if there is no such event.
@@ -68,13 +68,13 @@ def _beyond(events: QuerySet[Event], event_id: uuid.UUID, *, oldest_first: bool)
     side = "gt" if oldest_first else "lt"
     return events.filter(
         Q(**{f"created_at__{side}": created_at}) | Q(**{f"pk__{side}": event_id}, created_at=created_at),
-        # The condition before implies this one; this one makes the index usable.
+        # The condition before implies this condition, which makes the index usable.
         **{f"created_at__{side}e": created_at},
     )
 
 
 def _as_json(event: Event) -> Json | orjson.Fragment:
-    """The body as it is delivered.
+    """Return the body in the form in which it is delivered.
 
     If it was deleted, only `data` is unknown: see `housekeeping.delete_bodies`. A stored body is copied into
     the answer unparsed: as Python objects it would take six times its size.

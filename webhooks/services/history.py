@@ -53,7 +53,7 @@ def record_change(
     """Write an entry about a webhook with the earlier fields `before`, if any of them differs now."""
     after = shown(webhook)
     if has_new_url and after["url"] == before["url"]:
-        after["url"] = f"{after['url']} (changed)"  # a change in the part that is not shown
+        after["url"] = f"{after['url']} (changed)"  # The change is in the part of the URL that is not shown.
     audit.record_change(
         actor=actor,
         action=Action.WEBHOOK_UPDATED,

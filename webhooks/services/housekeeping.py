@@ -22,7 +22,7 @@ BODY_LIFETIME = timedelta(days=30)
 # On anonymous projects, the bodies of these events are deleted once no delivery is due: the difference
 # between two counts would show what a single respondent answered.
 TYPES_WITH_COUNTS = (EventType.ANALYSIS_COMPLETED, EventType.ANALYSIS_FAILED)
-REMOVAL_DELAY = timedelta(hours=1)  # after which no transaction can still write for a deleted webhook
+REMOVAL_DELAY = timedelta(hours=1)  # After this time, no transaction can still write for a deleted webhook.
 BATCH_SIZE = 1_000
 SETTLED_BATCH_SIZE = 5_000
 
@@ -31,8 +31,9 @@ _OLD_EVENTS = """
     WHERE body IS NOT NULL AND created_at <= %s
     ORDER BY created_at LIMIT %s FOR UPDATE SKIP LOCKED
 """
-# A separate statement after the one that locks: only a new snapshot shows deliveries that were rewritten in
-# between. An attempt may be under way: its outcome is written only while the delivery is due, so not later.
+# This statement is separate from the statement that locks, because only a new snapshot shows deliveries that
+# were rewritten in between. If an attempt is running, its outcome is no longer written, because the delivery
+# is no longer due.
 _DELETE_BODIES = """
     WITH deliveries AS (
         UPDATE webhooks_delivery
@@ -75,7 +76,7 @@ _EVENTS_TO_SETTLE = f"""
     WHERE NOT is_settled AND created_at < %s AND created_at {_IS_OVER}
     ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
 """
-# Locks the event too: while another process rewrites it, no row can refer to it.
+# The statement locks the event, too. While another process rewrites the event, no row can refer to it.
 _DELIVERIES_TO_SETTLE = f"""
     SELECT delivery.id
     FROM webhooks_delivery delivery JOIN webhooks_event event ON event.id = delivery.event_id
@@ -84,8 +85,8 @@ _DELIVERIES_TO_SETTLE = f"""
     ORDER BY delivery.id LIMIT %s
     FOR KEY SHARE OF event SKIP LOCKED FOR UPDATE OF delivery SKIP LOCKED
 """
-# One statement: its parts share one snapshot, and foreign keys are checked at the commit. The sort makes the
-# inserts wait until every row is deleted.
+# This is one statement, so its parts share one snapshot, and foreign keys are checked at the commit. The sort
+# makes the inserts wait until every row is deleted.
 _REWRITE = f"""
     WITH deliveries AS (DELETE FROM webhooks_delivery WHERE id = ANY(%s) RETURNING {_DELIVERY_COLUMNS}),
     events AS (DELETE FROM webhooks_event WHERE id = ANY(%s) RETURNING {_EVENT_COLUMNS}),

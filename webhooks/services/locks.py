@@ -1,7 +1,7 @@
 """Advisory locks of PostgreSQL: one worker at a time sends a partition.
 
-The locks belong to the database session, so a worker that dies leaves nothing behind: no lease time is
-stored and no claim is written. They must not be taken inside a transaction, and they never block a row.
+The locks belong to the database session, so a worker that dies leaves no lock behind: no lease time is stored
+and no claim is written. They must not be taken inside a transaction, and they never block a row.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from communities.ground.statements import prepared
 
 log = structlog.get_logger("colloquy.webhooks")
 
-LEASE_SECONDS = 60  # longest silence of a lock's holder; an attempt is shorter
+LEASE_SECONDS = 60  # The longest silence of a lock's holder. An attempt is shorter.
 
-# A process that is suspended, but not dead, loses its connection after the lease, and its locks with it.
+# A process that is suspended, but not dead, loses its connection and its locks after the lease.
 _LOCK = f"""
     SELECT pg_try_advisory_lock(hashtextextended(%s, 0))
         AND set_config('idle_session_timeout', '{LEASE_SECONDS}s', FALSE) IS NOT NULL
@@ -59,13 +59,13 @@ def _lock(name: str) -> Iterator[None]:
 
 def _unlock(name: str) -> None:
     if connection.connection is None:
-        return  # the connection was closed in between, which released the lock
+        return  # The connection was closed in between, which released the lock.
     with suppress(Error):
         if _is_true(_UNLOCK, name):
             return
         # A connection pooler is in between, or the connection was replaced.
         log.error("webhooks.lock_of_another_session")
-    connection.close()  # releases the lock
+    connection.close()  # Closing the connection releases the lock.
 
 
 def _is_true(sql: str, name: str) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from communities.ground.statements import fetch_rows
 
-# Served by the partial index of undelivered rows.
+# The partial index of undelivered rows serves this statement.
 _NOT_DELIVERED = """
     SELECT status, count(*)
     FROM webhooks_delivery JOIN webhooks_webhook webhook ON webhook.id = webhook_id
@@ -47,9 +47,10 @@ _WEBHOOKS = """
 class OutboxMetrics:
     """The state of the outbox.
 
-    `not_delivered` counts deliveries by status, `due` those to send now. `oldest_age_seconds` is the age of
-    the oldest undelivered event of a webhook that is on. `webhooks` counts those that are on, off, and
-    disabled by the service, `failing` those that are on and whose last message did not arrive.
+    `not_delivered` counts deliveries by status, and `due` counts deliveries to send now. `oldest_age_seconds`
+    is the age of the oldest undelivered event of a webhook that is on. `webhooks` counts webhooks that are
+    on, off, and disabled by the service. `failing` counts webhooks that are on and whose last message did not
+    arrive.
     """
 
     not_delivered: Mapping[str, int]
@@ -60,7 +61,7 @@ class OutboxMetrics:
 
 
 def outbox(*, at: datetime) -> OutboxMetrics:
-    """The cheap figures: their statements read only undelivered rows and webhooks."""
+    """Return the cheap figures, whose statements read only undelivered rows and webhooks."""
     [(due,)] = fetch_rows(_DUE, [at])
     [(oldest,)] = fetch_rows(_OLDEST, [])
     by_state = fetch_rows(_WEBHOOKS, [])

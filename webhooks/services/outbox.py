@@ -19,8 +19,8 @@ from webhooks.events import ALL, API_VERSION, EventType
 from webhooks.models import Delivery
 
 DELIVER = "webhooks.deliver"
-# One statement finds the listeners and writes the rows of all events. Events are written even if nobody
-# listens, so that they are listed (`event_listing`).
+# One statement finds the listening webhooks and writes the rows of all events. Events are written even if no
+# webhook listens, so that they are listed (`event_listing`).
 _EMIT = """
     WITH listening AS MATERIALIZED (
         SELECT id FROM webhooks_webhook
@@ -52,7 +52,7 @@ _DEFAULTS = {"only_id": None, "project_id": None, "rounding": None, "is_settled"
 class Happening:
     """The contents of one event.
 
-    `about` names the object: events about one object are sent in order, unless an attempt fails or the event
+    `about` names the object. Events about one object are sent in order, unless an attempt fails or the event
     is about an anonymous response. `person_id` is the user that `data` names, if any.
     """
 
@@ -76,8 +76,8 @@ def emit(
     """Write an event, and a delivery for each webhook that listens (rules 9.7 and 9.10). Call inside the
     change's transaction.
 
-    `happened_at` is the time of the change if that was before `at`. For the others see `Happening` and
-    `emit_many`.
+    `happened_at` is the time of the change if the change was before `at`. `Happening` and `emit_many` explain
+    the other arguments.
     """
     emit_many(
         community_id=community_id,

@@ -1,4 +1,6 @@
-"""The outcome of an attempt, and what it means for the delivery and its webhook: written by one statement."""
+"""The outcome of an attempt, and its effect on the delivery and the webhook. One statement writes all of
+them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from webhooks.sender import EndpointResponse
 from webhooks.services.pending import PendingDelivery
 
 GONE = 410
-DISABLED_AFTER = timedelta(days=5)  # of nothing but failures
+DISABLED_AFTER = timedelta(days=5)  # A webhook is disabled after this time without a success.
 # Writes only while the delivery is due, because its body may have been deleted in between. The response may
 # repeat the person's name, so it is stored only while the event still names them.
 _WRITE = """
@@ -145,7 +147,7 @@ def write(delivery: PendingDelivery, attempt: Attempt, outcome: DeliveryOutcome)
     values: dict[str, Any] = {
         "id": delivery.id,
         "webhook_id": delivery.webhook_id,
-        "url": delivery.url,  # a response from an earlier address says nothing about the current one
+        "url": delivery.url,  # A response from an earlier address says nothing about the current address.
         "event_id": delivery.event_id,
         "person_id": delivery.person_id,
         "attempt_count": delivery.attempt_count,
@@ -159,7 +161,8 @@ def write(delivery: PendingDelivery, attempt: Attempt, outcome: DeliveryOutcome)
         "is_settled": delivery.rounding is None,
         "attempt": orjson.dumps(_kept(attempt, delivery.rounding)).decode(),
         "is_gone": attempt.is_gone,
-        # Never more precise than an hour, because the failed delivery may be about an anonymous response.
+        # The time is never more precise than an hour, because the failed delivery may be about an anonymous
+        # response.
         "failing_since": rounding.down(attempt.ended_at, delivery.rounding or Rounding.HOUR),
         "disable_before": attempt.ended_at - DISABLED_AFTER,
     }

@@ -12,8 +12,8 @@ from communities.ground.statements import prepared
 from webhooks.models import Webhook
 from webhooks.services.precise_retries import PreciseRetry
 
-BATCH_SIZE = 20  # deliveries
-# A webhook that is off receives only what was requested by hand; a deleted one receives nothing.
+BATCH_SIZE = 20  # A batch has at most this many deliveries.
+# A webhook that is off receives only deliveries that somebody requested; a deleted webhook receives nothing.
 _IS_WANTED = "w.deleted_at IS NULL AND (w.is_active OR d.even_if_off)"
 _FROM_PARTITION = f"""
     FROM webhooks_webhook w

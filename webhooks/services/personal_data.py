@@ -19,7 +19,7 @@ from webhooks.events import EventType
 from webhooks.models import Delivery, Event
 
 Json = dict[str, object]
-BATCH_SIZE = 500  # events
+BATCH_SIZE = 500  # A batch has at most this many events.
 # The keys by which an event names a respondent or a project's author, at any depth.
 NAME_KEYS = frozenset({"user_id", "platform_id", "session_number", "author_id", "author_name"})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -68,13 +68,13 @@ def erase(*, community_id: int, user_ids: Collection[int]) -> None:
             return
         with connection.cursor() as cursor:
             cursor.execute(_REMOVE_NAMES, [list(bodies), list(bodies.values())])
-        # Updates every delivery, so that it waits for outcomes that are being written.
+        # The statement updates every delivery, so that it waits for outcomes that are being written.
         Delivery.objects.filter(event__in=bodies).update(response_body=None)
 
 
 def _without_names(body: str) -> str:
     event = orjson.loads(body)
-    if event["type"] == EventType.MEMBER_UPDATED:  # all its data is about this person
+    if event["type"] == EventType.MEMBER_UPDATED:  # All data of this event is about the person.
         member = event["data"]["member"]
         data = {"member": {key: value if key == "id" else None for key, value in member.items()}}
         return wire.render({**event, "data": data}).decode()

@@ -17,13 +17,13 @@ from datetime import timedelta
 from communities.ground.queue import wake_at_once
 from webhooks.services.outbox import DELIVER
 
-MAX_WAIT = timedelta(minutes=5.5)  # longer waits follow the row
-MAX_RETRIES = 10_000  # of one process
+MAX_WAIT = timedelta(minutes=5.5)  # For a longer wait, the time on the row applies.
+MAX_RETRIES = 10_000  # One process has at most this many precise retries.
 SECONDS_BETWEEN_CHECKS = 2.0
 # A retry is dropped if its partition is never free or another process is always woken instead.
 SECONDS_UNTIL_DROPPED = 600.0
 
-_Partition = tuple[int, int]  # webhook id, and number
+_Partition = tuple[int, int]  # The id of a webhook, and the number of its partition.
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def seal(secret: str, *, community_id: int) -> bytes:
 
 def unseal(sealed: bytes | memoryview, *, community_id: int) -> str:
     """Decrypt a secret. Raises InvalidTag if the key, the community or the bytes have changed."""
-    content = bytes(sealed)  # the database returns a view of its buffer
+    content = bytes(sealed)  # The database returns a view of its buffer.
     nonce, encrypted = content[:_NONCE_BYTES], content[_NONCE_BYTES:]
     return _cipher().decrypt(nonce, encrypted, _associated_data(community_id)).decode()
 

@@ -1,4 +1,6 @@
-"""Limits to the threads that a community, and dead and slow endpoints, occupy: others are not delayed."""
+"""Limits to the threads that a community, and dead and slow endpoints, occupy. With these limits, other
+deliveries are not delayed.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,13 @@ from django.conf import settings
 from communities.ground.slots import Slots
 from webhooks.services.locks import Busy
 
-SLOW_SECONDS = 1.0  # an attempt that takes longer marks its endpoint as slow
-MAX_REMEMBERED = 10_000  # webhooks; the one that was marked first is forgotten first
+SLOW_SECONDS = 1.0  # A longer attempt marks its endpoint as slow.
+# At most this many webhooks are remembered; the webhook that was marked first is forgotten first.
+MAX_REMEMBERED = 10_000
 THREADS = settings.WEBHOOKS_THREADS
 
-# A community has a quarter of the threads of this process: nobody knows yet how slow a new endpoint is.
-# Failing and slow endpoints share half of all threads, and half of those of their community.
+# A community gets a quarter of the threads of this process, because nobody knows yet how slow a new endpoint
+# is. Failing and slow endpoints share half of all threads, and half of the threads of their community.
 _threads = Slots(THREADS, most_of_one=max(1, THREADS // 4))
 _slow_threads = Slots(max(1, THREADS // 2), most_of_one=max(1, THREADS // 8))
 _slow_webhooks: LRUCache[int, None] = LRUCache(MAX_REMEMBERED)

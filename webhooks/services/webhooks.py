@@ -21,7 +21,7 @@ from webhooks.models import Delivery, Webhook
 from webhooks.services import history, outbox, sealed_secrets
 
 T = TypeVar("T")
-MOST_WEBHOOKS = 20  # of a community
+MOST_WEBHOOKS = 20  # A community has at most this many webhooks.
 PREVIOUS_SECRET_LIFETIME = timedelta(hours=24)
 _DELETED = ("deleted_at", "updated_at", "was_active", "is_active")
 
@@ -66,7 +66,7 @@ def register(
     With `project_ids`, the webhook receives events about projects only for these projects.
     """
     _require_projects(community_id, project_ids)
-    # Locked so that two concurrent requests cannot both create the 20th.
+    # The lock ensures that two concurrent requests cannot both create the 20th webhook.
     Community.objects.select_for_update(no_key=True).get(pk=community_id)
     _require_room(community_id)
     secret = signatures.new_secret()

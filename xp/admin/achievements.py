@@ -69,7 +69,7 @@ class NewAchievementForm(DescriptionForm, once.CreationForm):
 class AchievementAdmin(CommunityModelAdmin[Achievement]):
     """All members of the community may read them.
 
-    Admins add and edit them; nobody can delete them, because surveys refer to their numbers.
+    Admins add and edit achievements. Nobody can delete an achievement, because surveys refer to its number.
     """
 
     nav = Nav("Achievements", "medal", 30)

@@ -46,13 +46,15 @@ class AwardForm(forms.Form):
 
 
 class SeenForm(forms.Form):
-    """The total that was shown and confirmed, so that nothing is done twice or from another total."""
+    """The total that was shown and confirmed. With it, an award is never made twice, nor from
+    another total.
+    """
 
     seen = forms.IntegerField(min_value=0, required=False)
 
 
 class Unseen(Exception):
-    """The total is not the one that was confirmed."""
+    """The total has changed since it was confirmed."""
 
 
 def _may_be_awarded(actor: Actor, member: Member) -> bool:

@@ -58,10 +58,10 @@ class MemberAdmin(CommunityModelAdmin[Member]):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """If the list is sorted by XP, it reads standings, which have an index in that order.
+        """Show the list. If it is sorted by XP, it reads standings, which have an index in that order.
 
-        It then shows only present members who have XP. It has no filters, because the matching members may be
-        rare among the standings, and finding them would read all standings.
+        A list by XP shows only present members who have XP. It has no filters, because the matching members
+        may be rare among the standings, and a search for them would read all standings.
         """
         if request.GET.get("sort") != "xp":
             return super().changelist_view(request, extra_context)

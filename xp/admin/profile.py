@@ -67,9 +67,10 @@ def member_page(
     order: int = 0,
     is_offered: Callable[[Actor, Member], bool] = lambda actor, member: True,
 ) -> Callable[[MemberView], MemberView]:
-    """Register a page below each member's profile. For lower roles it does not exist.
+    """Register a page below each member's profile. People with a lower role cannot see the page.
 
-    With a `label` it has a button on the profile; `{xp}` in it is replaced by the community's name for XP.
+    With a `label` the profile has a button for the page; `{xp}` in the label is replaced by the community's
+    name for XP.
     """
 
     def register(view: MemberView) -> MemberView:

@@ -17,7 +17,7 @@ from xp.admin.achievements import picture_of
 from xp.admin.roles import name_of_role, state_of
 from xp.models import EarnedAchievement, RoleGrant
 
-MAX_SHOWN = 100  # of each kind
+MAX_SHOWN = 100  # At most this many of each kind are shown.
 
 
 @profile.add_sections
@@ -53,7 +53,7 @@ def roles(request: HttpRequest, actor: Actor, member: Member) -> list[profile.Se
 def accounts(request: HttpRequest, actor: Actor, member: Member) -> list[profile.Section]:
     """The accounts that the community may know.
 
-    Other members than admins see only accounts on the chat platform.
+    Members who are not admins see only accounts on the chat platform.
     """
     known = identities.known_to(community_id=member.community_id)
     rows = Identity.objects.filter(known, user_id=member.user_id).order_by("pk")

@@ -55,7 +55,7 @@ class AwardOut(serializers.Serializer[Any]):
 class LedgerViewSet(CommunityViewSet):
     noun = "xp"
     least_role = {
-        "list": Role.MEMBER,  # their own ledger only: see xp.services.ledger
+        "list": Role.MEMBER,  # Members read only their own ledger: see xp.services.ledger.
         "create": Role.ADMIN,
     }
 

@@ -20,8 +20,8 @@ from xp.models import Achievement, EarnedAchievement, default_name
 
 # Numbers are assigned in sequence below this limit. A script may name any number that the column can hold.
 ASSIGNED_NUMBERS_END = 2**53
-# The number of newest achievements that are read of each member: in lists, the leaderboard and events, and of
-# a single member (rule 1.48).
+# At most this many of the newest achievements of each member are read: the first number is for lists, the
+# leaderboard and events, the second for a single member (rule 1.48).
 MOST_IN_LISTS, MOST_OF_ONE = 20, 1_000
 
 # Locks the member against deletion, as the ledger does. A concurrent grant of the same number waits for this
@@ -36,7 +36,7 @@ _GRANT = """
     ON CONFLICT (member_id, number) DO NOTHING
 """
 
-# Reads no more rows of a member than it returns. Without a limit (null) it reads all of them.
+# The statement reads no more rows of a member than it returns. Without a limit (null) it reads all rows.
 _EARNED_BY = """
     SELECT earned.* FROM unnest(%s::bigint[]) AS wanted (id)
     CROSS JOIN LATERAL (
@@ -54,7 +54,7 @@ PLACES = (
     ),
 )
 
-Description = Mapping[str, str | None]  # keys: name, image_url, role_id
+Description = Mapping[str, str | None]  # The keys are name, image_url and role_id.
 
 
 @in_transaction
@@ -139,7 +139,7 @@ def grant(
 ) -> bool:
     """Give a member an achievement with its current name and picture.
 
-    False if the member has it already, or no longer exists.
+    Returns False if the member already has the achievement, or no longer exists.
     """
     with prepared() as cursor:
         cursor.execute(_GRANT, [number, _truncated(name), image_url, project_id, at, member_id])
@@ -167,7 +167,7 @@ def picture_path(number: int, copy: Copy | None) -> str:
 def earned_by(*, member_ids: Collection[int], most: int | None) -> Mapping[int, list[dict[str, Any]]]:
     """The newest `most` achievements of each of these members in the shape of the API, the earliest first.
 
-    All achievements if `most` is None.
+    Returns all achievements if `most` is None.
     """
     by_member: dict[int, list[dict[str, Any]]] = {}
     for earned in EarnedAchievement.objects.raw(_EARNED_BY, [list(member_ids), most]):

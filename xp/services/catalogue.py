@@ -21,7 +21,7 @@ from xp.services.achievements import ASSIGNED_NUMBERS_END
 
 MAX_COUNTED = 500
 
-# Order and range are those of an index, so that PostgreSQL uses it. Without them, or with `=`, PostgreSQL
+# Order and range are those of an index, so that PostgreSQL uses the index. Otherwise, or with `=`, PostgreSQL
 # estimates by the most frequent numbers, and reads the whole table for each number that few members have
 # earned.
 _EARNED = """
@@ -37,7 +37,9 @@ _EARNED = """
 
 
 def propose_number(*, community_id: int) -> int:
-    """One more than the community's highest number: free now, though another user may take it first."""
+    """Return one more than the community's highest number. The number is free now, but another user may take
+    it first.
+    """
     assigned = Achievement.objects.filter(community_id=community_id, number__lt=ASSIGNED_NUMBERS_END)
     return (assigned.aggregate(highest=Max("number"))["highest"] or 0) + 1
 
@@ -55,7 +57,7 @@ def add_achievement(
 
     Raises Conflict for a number that has a description, or that a script has reserved.
     """
-    # A lock, so that two users do not both find the number free.
+    # The lock ensures that two users do not both find the number free.
     Community.objects.select_for_update(no_key=True).get(pk=actor.community_id)
     if Achievement.objects.filter(community_id=actor.community_id, number=number).exists():
         raise Conflict(f"Number {number} belongs to another achievement of this community.")
@@ -76,7 +78,7 @@ def add_achievement(
 def change_achievement(*, actor: Actor, number: int, changes: Mapping[str, Any], at: datetime) -> Achievement:
     """Change parts of a description: `name`, `image_url`, `role_id`. Raises NotFound.
 
-    Members who earned it keep the name and the picture of that time.
+    Members who earned the achievement earlier keep its earlier name and picture.
     """
     own = Achievement.objects.filter(community_id=actor.community_id, number=number)
     row = own.select_for_update(no_key=True).first()

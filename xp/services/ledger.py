@@ -114,7 +114,8 @@ def award(
     values = [amount, member_id, community_id, month, month, month, participation, *source, *about]
     row = _write_entry(values)
     if row is None:
-        count_participation(member_id=member_id, community_id=community_id, change=0)  # creates the standing
+        # The call creates the standing.
+        count_participation(member_id=member_id, community_id=community_id, change=0)
         row = _write_entry(values)
     if row is None:
         raise NoSuchMember

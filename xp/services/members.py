@@ -18,8 +18,8 @@ from xp import levels
 from xp.services import achievements, ranks
 from xp.services.ledger import month_of
 
-INDEX_SCAN_LIMIT = 10_000  # beyond this offset the database sorts all members anyway
-LAST_COUNTED = 10_000  # the last rank on a profile
+INDEX_SCAN_LIMIT = 10_000  # Beyond this offset, the database sorts all members anyway.
+LAST_COUNTED = 10_000  # The last rank that a profile shows.
 MemberJson = dict[str, Any]
 
 # PostgreSQL leaves out each join whose table a statement does not use.

@@ -1,6 +1,6 @@
 """A member's personal data in this app: exporting and erasing it (rules 7.17 and 7.18).
 
-Callers look up the member first, and lock the member's row before an erasure (see
+Callers first look up the member, and lock the member's row before an erasure (see
 communities/services/people.py).
 """
 
@@ -22,8 +22,8 @@ PAGE_LENGTH = 1_000
 def personal_data(*, community_id: int, member_id: int, user_ids: Collection[int], at: datetime) -> Json:
     """Everything that a member has earned, without the ledger, which may be long: see `ledger_entries`.
 
-    `entries_for_others` is the number of entries that they made for other members of the community, without
-    names. `user_ids` are the member's user and the users merged into it.
+    `entries_for_others` is the number of entries that the member made for other members of the community,
+    without names. `user_ids` are the member's user and the users merged into it.
     """
     totals = standings.of_member(member_id=member_id, at=at)
     by_hand = XpEntry.objects.filter(actor_id__in=user_ids, member__community_id=community_id)
@@ -52,7 +52,7 @@ def ledger_entries(*, community_id: int, member_id: int) -> Iterator[Json]:
 def erase(*, member_id: int) -> None:
     """Delete everything that a member earned.
 
-    XP that they gave to others remains: see `ledger.erase_giver`.
+    XP that the member gave to others remains: see `ledger.erase_giver`.
     """
     ledger.erase(member_id=member_id)
     achievements.erase(member_id=member_id)
@@ -63,8 +63,8 @@ def erase(*, member_id: int) -> None:
 def merge(*, keep_id: int, drop_id: int, community_id: int, at: datetime) -> None:
     """Move everything that a member earned to another member, who is the same person.
 
-    The XP become one entry of the ledger, because entries cannot change their member. They count for the
-    month as they did before. If both have an achievement, the earlier one remains. Afterwards the first
+    The XP become one entry of the ledger, because entries cannot change their member. The XP count for the
+    same month as before. If both members have an achievement, the earlier one remains. Afterwards the first
     member has nothing. The caller has locked the rows of both members.
     """
     dropped = standings.of_member(member_id=drop_id, at=at)

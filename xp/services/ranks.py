@@ -10,8 +10,8 @@ from typing import Any
 from communities.ground.statements import fetch_rows
 from xp.services.ledger import month_of
 
-# Members who have left are few and have an index of their own. Excluding them costs half of joining the
-# others.
+# Members who have left are few and have their own index. Excluding them costs half as much as joining all
+# other members.
 _IS_PRESENT = """
     NOT EXISTS (
         SELECT FROM communities_member AS gone

@@ -30,14 +30,16 @@ from xp.services import roles
 
 GRANT = "xp.grant_role"
 AT_ONCE = 200
-SHARE = 1 / 20  # the part of the waiting roles of anonymous projects that one run takes each minute
+SHARE = 1 / 20  # In each minute, one run takes this part of the waiting roles of anonymous projects.
 _GONE = frozenset({10007, 10013})
 _UNKNOWN_ROLE = 10011
 _LACKS_PERMISSION = 50013
 
 
 def _names_of(subjects: Collection[str]) -> Mapping[str, str]:
-    """The roles that tasks are about. The members are left out: the page of roles shows them."""
+    """Return the names of the roles that tasks are about. Members are left out, because the page of roles
+    shows them.
+    """
     found = RoleGrant.objects.filter(pk__in=[int(each) for each in subjects if each.isdigit()])
     grants = {str(grant.pk): grant for grant in found}
     communities = {grant.community_id for grant in grants.values()}
@@ -65,7 +67,7 @@ def put_waiting(*, at: datetime) -> int:
     grants = list(waiting.exclude(of_a_day).order_by("pk")[:AT_ONCE])
     anonymous = waiting.filter(of_a_day).order_by("pk")[: AT_ONCE * 10]
     grants += [grant for grant in anonymous if random.random() < SHARE]
-    random.shuffle(grants)  # so that the order of the tasks is not the order of the answers
+    random.shuffle(grants)  # The order of the tasks must not be the order of the answers.
     for grant in grants:
         outbox.put(community_id=grant.community_id, kind=GRANT, subject=str(grant.pk), at=at)
     RoleGrant.objects.filter(pk__in=[grant.pk for grant in grants]).update(is_asked_for=True, skipped_at=None)
@@ -95,7 +97,7 @@ def carry_out(task: ChatTask, at: datetime) -> None:
         return
     accounts = platform_members.proven_accounts(grant.community_id, grant.member.user_id)
     ids = list(accounts.order_by("pk").values_list("platform_id", flat=True))
-    if not ids:  # the account was disconnected meanwhile
+    if not ids:  # The account was disconnected meanwhile.
         RoleGrant.objects.filter(pk=grant.pk).update(is_asked_for=False)
     elif grant.member.left_at is not None or not any(_grant(grant, each, at) for each in ids):
         _skip(grant, at)
@@ -107,7 +109,7 @@ def carry_out(task: ChatTask, at: datetime) -> None:
 def _grant(grant: RoleGrant, platform_id: str, at: datetime) -> bool:
     """Grant a role that is still harmless and below the bot's own role.
 
-    False if this account is not in the server.
+    Returns False if this account is not in the server.
     """
     role_id = grant.role_id
     guild = guilds.current(

@@ -26,12 +26,12 @@ def grant(*, member_id: int, role_id: str, project_id: int | None, project_name:
     name = project_name[: RoleGrant._meta.get_field("project_name").max_length]
     with prepared() as cursor:
         cursor.execute(_GRANT, [role_id, project_id, name, at, member_id])
-    if not is_of_a_day(at):  # roles of anonymous projects wait for the periodic task
+    if not is_of_a_day(at):  # Roles of anonymous projects wait for the periodic task.
         wake(GRANT_WAITING)
 
 
 def is_of_a_day(moment: datetime) -> bool:
-    """Whether a time was rounded to its day, as times beside anonymous answers are."""
+    """Whether a time was rounded to its day. Times stored with anonymous answers are rounded in this way."""
     return (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0)
 
 

@@ -1,4 +1,4 @@
-"""The providers: how a sign-in begins, and which data proves an account when the browser returns."""
+"""The identity providers: how a sign-in begins, and which data proves an account when the browser returns."""
 
 from __future__ import annotations
 
@@ -149,8 +149,7 @@ class GameStoreProvider(PlatformProvider):
         answer = request.GET.dict()
         return_to = self._return_to(answer.get("state", ""))
         platform_id = openid2.read_assertion(answer, return_to=return_to, at=at)
-        # Without Redis each process has a list of its own; the state, which is used once, refuses a replay
-        # anyway.
+        # Without Redis each process has its own list. The state, which is used once, refuses a replay anyway.
         seconds = 2 * int(openid2.NONCE_LASTS.total_seconds())
         nonce = throttling.hashed(answer["openid.response_nonce"])
         if throttling.take_surely(f"colloquy:openid-nonce:{nonce}", 1, seconds=seconds).is_used_up:
@@ -164,7 +163,7 @@ class GameStoreProvider(PlatformProvider):
     def _named(self, platform_id: str) -> Profile:
         try:
             return game_store.profile(platform_id)
-        except PlatformUnavailable:  # their identity is proven; only the name is missing
+        except PlatformUnavailable:  # The person's identity is proven; only the name is missing.
             return Profile(platform_id, "")
 
 

@@ -1,8 +1,8 @@
 """The proof that two accounts belong to one person, stored in the session for ten minutes.
 
 A signed-in person has confirmed who they are, and has then signed in with an account of another user at an
-identity provider. That alone has changed nothing. The code that merges the two users reads the proof, and
-deletes it. The proof does not prove a second factor of the other user.
+identity provider. These two sign-ins have changed nothing. The code that merges the two users reads and
+deletes the proof. The proof does not prove a second factor of the other user.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KEY = "account_merge"
 
 @dataclass(frozen=True, slots=True)
 class MergeProof:
-    """Both users are proven: `keep_user_id` is signed in, `drop_user_id` owns `identity`."""
+    """The proof of two users: `keep_user_id` is signed in, and `drop_user_id` owns `identity`."""
 
     keep_user_id: int
     drop_user_id: int
@@ -53,5 +53,5 @@ def read_proof(request: HttpRequest, *, at: datetime) -> MergeProof | None:
 
 
 def forget_proof(request: HttpRequest) -> None:
-    """Delete the proof, because it was used or is not wanted."""
+    """Delete the proof after its use, or because the person does not want it."""
     request.session.pop(_KEY, None)

@@ -1,4 +1,6 @@
-"""Empty: django-allauth includes this once for each provider. `routes` contains the routes of all."""
+"""This file is empty, because django-allauth includes it once for each provider. `routes` contains all
+routes.
+"""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ from communities.models import Identity
 from communities.services.people import identities, platform_members, source_tokens
 from communities.services.people.identities import BelongsToAnother
 
-ATTEMPTS = 60  # of one address
-WINDOW = 600  # seconds
+ATTEMPTS = 60  # One address has at most this many attempts in WINDOW.
+WINDOW = 600  # The length in seconds.
 _CLASSES = {each.id: each for each in PROVIDERS}
 
 log = structlog.get_logger("colloquy.sources")
@@ -100,7 +100,9 @@ def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
 @login_required
 @require_GET
 def sign_in_again(request: HttpRequest) -> HttpResponse:
-    """For people whose only ways to sign in are identity providers: confirm with one of them who they are."""
+    """Ask a person to confirm who they are by an identity provider. The page is for people without any other
+    way to sign in.
+    """
     own = {each.provider for each in identities.connected(user_id=int(request.user.pk or 0))}
     next_url = get_next_redirect_url(request) or reverse("account")
     return render(request, "socialaccount/sign_in_again.html", {"own": own, "next_url": next_url})
@@ -160,7 +162,7 @@ def _sign_in(
     signing_in = SocialLogin(user=None, account=account, provider=provider)
     signing_in.state = {"process": "login", "next": state.get("next")}
     response: HttpResponse = complete_social_login(request, signing_in)
-    if request.user.is_authenticated:  # a sign-in does not count against its address (rule 12.11)
+    if request.user.is_authenticated:  # A sign-in is not counted for its address (rule 12.11).
         throttling.give_back(_limited_as(request))
     return response
 

@@ -1,4 +1,6 @@
-"""API keys as people read them: the present rights of each, whether it works, and who made and rotated it."""
+"""The list of API keys for people: the current rights of each key, whether the key works, and who made and
+rotated it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from django.db.models import TextChoices
 from communities.models import ApiKey, Member
 from communities.services.people import members
 
-MAX_OVER = 50  # keys that no longer work
+MAX_OVER = 50  # At most this many keys that no longer work are listed.
 
 
 class KeyState(TextChoices):

@@ -53,7 +53,7 @@ def create_key(
     """
     if expires_at is not None and expires_at <= at:
         refuse("expires_at", "in_past", "`expires_at` must be in the future.")
-    # A lock, so that two concurrent requests cannot both create the 50th key.
+    # The lock ensures that two concurrent requests cannot both create the 50th key.
     Community.objects.select_for_update(no_key=True).get(pk=community_id)
     if ApiKey.objects.filter(community_id=community_id, revoked_at__isnull=True).count() >= MAX_KEYS:
         raise Conflict(f"A community has at most {MAX_KEYS} API keys: revoke one first.")
@@ -132,8 +132,8 @@ def keep_within(
 ) -> None:
     """Keep keys within the access that their maker `had`, if a merge of two accounts gave the maker more.
 
-    A creator's keys are restricted to that role. No key can be restricted to less, so keys of others are
-    revoked: of members, and of people who were none and whose keys did not work.
+    The keys of a creator are restricted to that role. No key can be restricted to less. So the keys of
+    members are revoked, and the keys of people who were no members and whose keys did not work.
     """
     if _RANKS.index(has) <= _RANKS.index(had):
         return

@@ -8,7 +8,7 @@ from communities.chat_platform.client import PlatformError
 from communities.models import ChatInstallation
 from communities.services.chat import access, installations
 
-AGAIN_AFTER = 5  # seconds: one button asks the platform only once in this time
+AGAIN_AFTER = 5  # In seconds. One button asks the platform only once in this time.
 
 
 def check_by_hand(*, community_id: int, at: datetime) -> tuple[str, bool]:

@@ -20,19 +20,20 @@ from communities.ground.transactions import in_transaction
 from communities.models import ChatInstallation
 
 FRESH = timedelta(minutes=1)
-AGAIN = timedelta(seconds=10)  # until the platform is asked again about a problem
+AGAIN = timedelta(seconds=10)  # The platform is asked again about a problem after this time.
 # The platform's kinds of channels in which messages are posted.
 TEXT, ANNOUNCEMENT, THREADS = 0, 5, frozenset({10, 11, 12})
-FORUMS = frozenset({15, 16})  # their posts are threads
+FORUMS = frozenset({15, 16})  # The posts of these channels are threads.
 _NEEDED = (
     permissions.VIEW_CHANNEL,
     permissions.EMBED_LINKS,
     permissions.ATTACH_FILES,
-    permissions.READ_MESSAGE_HISTORY,  # to search for a message before it is sent again
+    # The permission serves to search for a message before it is sent again.
+    permissions.READ_MESSAGE_HISTORY,
 )
-LOOKED_UP_AGAIN = timedelta(seconds=30)  # until one channel is looked up again
-LOOK_UPS = 5  # of one community in a minute, because its callers may send any ids
-MOST_LOOKED_UP = 50  # stored for one community, the newest
+LOOKED_UP_AGAIN = timedelta(seconds=30)  # A channel is looked up again after this time.
+LOOK_UPS = 5  # One community may cause this many look-ups in a minute, because its callers may send any ids.
+MOST_LOOKED_UP = 50  # For one community, at most this many looked-up channels are stored, the newest.
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Channel:
     kind: int
     overwrites: Sequence[Mapping[str, Any]]
     position: int = 0
-    parent_id: str = ""  # only for threads
+    parent_id: str = ""  # Only threads have a parent here.
     is_locked: bool = False
 
     @property
@@ -88,11 +89,13 @@ class Guild:
         return max((self.roles[each].position for each in self.bot_role_ids if each in self.roles), default=0)
 
     def grant_fault(self, role_id: str) -> str:
-        """Why the bot must not or cannot grant a role, to follow “this role”; empty if it can."""
+        """Return why the bot must not or cannot grant a role, in words that follow “this role”; empty if it
+        can.
+        """
         return self.unfit_to_grant(role_id) or self.grant_lack(role_id)
 
     def unfit_to_grant(self, role_id: str) -> str:
-        """Why no bot may grant a role; empty if one may."""
+        """Return why no bot may grant a role; empty if a bot may."""
         role = self.roles.get(role_id)
         if role is None or role_id == self.id:
             return "is no role of this server that people can be given"
@@ -113,7 +116,9 @@ class Guild:
         return ""
 
     def post_fault(self, channel_id: str) -> str:
-        """Why the bot cannot post in a channel, to follow “this channel”; empty if it can."""
+        """Return why the bot cannot post in a channel, in words that follow “this channel”; empty
+        if it can.
+        """
         channel = self.channels.get(channel_id)
         if channel is None:
             return "is no channel of this server that the bot can see"
@@ -144,7 +149,7 @@ class Guild:
 
     @property
     def roles_in_order(self) -> list[Role]:
-        """The roles that members have, highest first."""
+        """Return the roles that members have, the highest first."""
         own = [role for role in self.roles.values() if role.id != self.id]
         return sorted(own, key=lambda role: (-role.position, role.id))
 
@@ -177,7 +182,8 @@ def refresh(*, community_id: int, at: datetime) -> Guild:
 
 
 def current(*, community_id: int, at: datetime, fault_of: Callable[[Guild], str]) -> Guild | None:
-    """The current server, before a worker uses it; None if the community is not connected.
+    """Return the current server, before a worker posts or grants anything; None if the community is not
+    connected.
 
     Asks the platform if the description is old, or if it shows a problem and is not fresh. Never call this
     inside a transaction. Raises PlatformError.

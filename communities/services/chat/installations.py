@@ -25,8 +25,8 @@ from communities.services.trail import audit
 
 CHECK = "communities.check_chat"
 EVERY = timedelta(hours=1)
-AT_ONCE = 20  # of one run, four times a minute: 4,800 an hour
-PAGE = 200  # servers that the platform lists in one answer
+AT_ONCE = 20  # One run checks at most this many connections. There are four runs a minute, so 4,800 an hour.
+PAGE = 200  # The platform lists this many servers in one answer.
 AUTHORIZE = "https://discord.com/oauth2/authorize"
 _GONE = frozenset({10004, 50001})
 PROBLEMS: Mapping[str, str] = {
@@ -148,7 +148,7 @@ def check_due(*, at: datetime) -> int:
         if community_id is None:
             return count
         if not check_quietly(community_id=community_id, at=at):
-            return count + 1  # the platform is down, or asks for a pause
+            return count + 1  # The platform is down, or asks for a pause.
     return AT_ONCE
 
 
@@ -221,7 +221,8 @@ def note_removed(*, community_id: int, at: datetime) -> None:
 def _note_connected(
     community_id: int, snapshot: dict[str, Any], problems: list[str], registered: str | None, at: datetime
 ) -> ChatInstallation:
-    Community.objects.select_for_update(no_key=True).get(pk=community_id)  # only one check writes at a time
+    # The lock ensures that only one check writes at a time.
+    Community.objects.select_for_update(no_key=True).get(pk=community_id)
     row = ChatInstallation.objects.select_for_update().filter(community_id=community_id).first()
     is_new = row is None or row.status != ChatInstallation.Status.CONNECTED
     row = row or ChatInstallation(community_id=community_id)

@@ -36,12 +36,12 @@ from communities.models import ChatTask
 from communities.services.chat import access
 from communities.services.trail import audit
 
-LEASE = timedelta(minutes=2)  # longer than the few requests of one task may take
+LEASE = timedelta(minutes=2)  # The lease is longer than the few requests of one task may take.
 LONGEST_WAIT = timedelta(hours=1)
-GIVEN_UP = timedelta(days=3)  # after the first attempt
-KEPT = timedelta(days=30)  # finished rows
-AT_ONCE = 4  # tasks of one process, so that webhooks have threads too
-SECONDS_OF_A_RUN = 10  # then tasks of other kinds get their turn
+GIVEN_UP = timedelta(days=3)  # A task is given up this long after its first attempt.
+KEPT = timedelta(days=30)  # Finished rows are kept for this time.
+AT_ONCE = 4  # One process carries out at most this many tasks at a time, so that webhooks have threads, too.
+SECONDS_OF_A_RUN = 10  # After this time, tasks of other kinds get their turn.
 BATCH = 500
 PURPOSE = "chat task"
 INTERNAL_ERROR = "Colloquy could not do this because of an internal error."
@@ -67,8 +67,8 @@ _REASONS = {
     240000: "The server’s moderation rules refused a link.",
 }
 
-_BOT_IS_GONE = frozenset({10004, 50001})  # perhaps: the next check decides
-_NO_ACCESS = _BOT_IS_GONE | {50013, 160005}  # access that a manager of the server can give back
+_BOT_IS_GONE = frozenset({10004, 50001})  # The bot may have been removed; the next check decides.
+_NO_ACCESS = _BOT_IS_GONE | {50013, 160005}  # A manager of the server can give this access back.
 
 log = structlog.get_logger("colloquy.chat")
 _free = threading.BoundedSemaphore(AT_ONCE)
@@ -91,7 +91,7 @@ _PUT = """
         created_at = CASE WHEN task.due_at IS NULL THEN excluded.created_at ELSE task.created_at END
     RETURNING id
 """
-# `created_at` is set again for a repeated task, which would otherwise be given up too early.
+# A repeated task gets a new `created_at`; otherwise it would be given up too early.
 _SUCCEED = """
     UPDATE communities_chattask SET
         done = %(seen)s, attempt_count = 0, error = '',
@@ -154,7 +154,7 @@ def put(
 
 
 def wake_due(*, at: datetime) -> int:
-    """Wake a worker for each task that is due, at most BATCH.
+    """Wake a worker for each task that is due, for at most BATCH tasks.
 
     Communities take turns. Returns the number of tasks.
     """
@@ -173,7 +173,7 @@ def attempt(
 
     Continues with other due tasks of the same kind for some seconds, or until a task is due to which they
     yield. The order is one task of each other community, then a second task of each, and so on. Does nothing
-    if another worker has the task, or if this process is busy with several tasks: the sweep wakes a worker
+    if another worker has the task, or if this process is busy with several tasks; the sweep wakes a worker
     again. `carry_out` raises PlatformError, Abandoned or Blocked. `give_up` is called with a task that is
     given up or blocked, and the reason.
     """
@@ -246,7 +246,7 @@ def forget_old(*, at: datetime) -> int:
 
 @in_transaction
 def _claim(rows: QuerySet[ChatTask], at: datetime) -> ChatTask | None:
-    """Lease the first due row among these rows for this worker. None if no row is free."""
+    """Lease the first due row among these rows for this worker. Returns None if no row is free."""
     task = rows.filter(due_at__lte=at).select_for_update(skip_locked=True).first()
     if task is not None:
         task.due_at = at + LEASE
@@ -255,7 +255,7 @@ def _claim(rows: QuerySet[ChatTask], at: datetime) -> ChatTask | None:
 
 
 def _claim_next(rows: QuerySet[ChatTask], had_a_turn: Set[int], at: datetime) -> ChatTask | None:
-    """The first due row, of a community without a turn if there is one. Rows that yield are last."""
+    """Return the first due row, preferably of a community without a turn. Rows that yield are last."""
     for yields in (False, True):
         in_order = rows.filter(yields=yields).order_by("due_at")
         task = _claim(in_order.exclude(community_id__in=had_a_turn), at) or _claim(in_order, at)
@@ -285,9 +285,9 @@ def _attempt(task: ChatTask, carry_out: CarryOut, give_up: GiveUp | None, now: C
         if failure.code in _BOT_IS_GONE:
             access.note_refused(community_id=task.community_id, at=began_at)
         error, end = _REASONS.get(failure.code or 0, failure.message), _end_of(failure)
-    except PlatformError as failure:  # an outage, or the platform says how long to wait
+    except PlatformError as failure:  # The platform has an outage, or says how long to wait.
         error, wait = failure.message, failure.retry_after
-    except Exception as fault:  # one bad row must not stop the others
+    except Exception as fault:  # One bad row must not stop the other rows.
         log_fault(log, "chat.task_fault", fault, kind=task.kind)
         error = INTERNAL_ERROR
     if error:
@@ -354,6 +354,6 @@ def _write_failure(
 
 
 def _backoff(attempts: int) -> timedelta:
-    """1, 3, 9, 27 s and so on, up to an hour, each up to a quarter longer."""
+    """Return 1, 3, 9, 27 seconds and so on, up to an hour, each up to a quarter longer."""
     seconds = min(float(3 ** min(attempts - 1, 10)), LONGEST_WAIT.total_seconds())
     return timedelta(seconds=seconds * (1 + random.random() / 4))

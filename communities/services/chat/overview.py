@@ -160,5 +160,5 @@ def failures(*, community_id: int, since: datetime) -> int:
 
 
 def snapshot(*, community_id: int) -> guilds.Guild | None:
-    """The server with its roles and channels, for pages with choices of these."""
+    """Return the server with its roles and channels, for pages on which people choose roles or channels."""
     return guilds.stored(community_id=community_id) if installations.is_configured() else None

@@ -15,7 +15,8 @@ from communities.identity_providers.chat import GuildMember
 from communities.services.people import identities, members, platform_members
 from communities.services.people.members import COLUMNS_OF_PERSON, KnownPerson, person_of
 
-# Although nothing has changed, so that `roles_told_at` shows how fresh the roles are
+# The row is written again after this time even if nothing has changed, so that `roles_told_at` shows how
+# fresh the roles are.
 NOTED_AGAIN = timedelta(minutes=30)
 
 _PERSON = f"""
@@ -53,10 +54,10 @@ def known(
     exist.
 
     Creates a user and a member for a new person, and updates name, picture and roles. The community's own
-    entries for the account become theirs. Runs one statement if nothing has changed. The roles are those that
-    the platform lists now. A person who left the community in another way than by leaving its server is no
-    member here. Nothing is written about a deactivated person. With anonymous answers, `rounded_to` rounds
-    the times of a new person, and nothing is written about others.
+    entries for the account become the person's. Runs one statement if nothing has changed. The roles are
+    those that the platform lists now. A person who left the community in another way than by leaving its
+    server is no member here. Nothing is written about a deactivated person. With anonymous answers,
+    `rounded_to` rounds the times of a new person, and nothing is written about others.
     """
     found = _find(community_id, platform_id)
     if found is None:
@@ -85,7 +86,7 @@ def known(
             listed=listed, community_id=community_id, user_id=user_id, at=at, rounded_to=rounded_to
         )
         person = members.find_person(community_id=community_id, user_id=user_id)
-        if person is None:  # the person was deleted at this moment
+        if person is None:  # The person was deleted at this moment.
             return None
     return replace(person, role_ids=frozenset(listed.role_ids), roles_told_at=at)
 
@@ -94,8 +95,8 @@ def known(
 class _Stored:
     """The stored data about the owner of an account as a member, and about the account.
 
-    `is_proven`: they have signed in with it, or have acted here before. `has_written`: they have signed in
-    with it, and this community's own entry for it is not joined to them yet.
+    `is_proven`: the person has signed in with the account, or has acted here before. `has_written`: the
+    person has signed in with the account, and this community's own entry for it is not joined to them yet.
     """
 
     nick: str
@@ -105,7 +106,7 @@ class _Stored:
     has_written: bool
 
     def has(self, listed: GuildMember) -> bool:
-        """Whether the platform lists the same."""
+        """Return whether the platform lists the same data."""
         same_nick = not listed.nick or listed.nick == self.nick
         return same_nick and self.avatar_url == listed.avatar_url and self.role_ids == {*listed.role_ids}
 

@@ -15,7 +15,7 @@ from communities.ground.audit_actions import Action
 from communities.models import AuditEntry, Member
 from communities.services.trail import audit
 
-INVITED_AT = "invited_at"  # in the entry of a person who joined by an invitation
+INVITED_AT = "invited_at"  # The entry of a person who joined by an invitation contains this key.
 
 
 @dataclass(frozen=True, slots=True)

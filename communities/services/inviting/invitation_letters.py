@@ -15,10 +15,11 @@ from communities.services.mail.letters import Letter, compose
 from communities.services.people.members import display_name
 
 KIND = mails.declare("account/email/invitation", mails.Consent.NONE)
-MAX_NAME = 60  # characters of a greeting
-# The words for a person with each access
+MAX_NAME = 60  # The name in a greeting has at most this many characters.
+# The words for a person with each access.
 AS = {"member": "a member", "creator": "a creator", "admin": "an admin"}
-_PLAIN_NAME = re.compile(r"[^\W\d_]+\.?(?:[ '’-]+[^\W\d_]+\.?)*")  # words of letters, as in Dr. Ada O'Neil
+# A plain name consists of words with letters, as in Dr. Ada O'Neil.
+_PLAIN_NAME = re.compile(r"[^\W\d_]+\.?(?:[ '’-]+[^\W\d_]+\.?)*")
 
 
 def is_plain_name(name: str) -> bool:

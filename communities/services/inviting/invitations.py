@@ -32,9 +32,9 @@ from communities.services.people import identities, invitation_access, member_ch
 from communities.services.people.members import NoSuchMember, subject_of
 from communities.services.trail import audit
 
-KEPT_FOR = timedelta(days=30)  # after they have ended
-MAX_OPEN = 1_000  # of one community
-MAX_MAILS = 200  # of one community in PERIOD, because they are sent to strangers
+KEPT_FOR = timedelta(days=30)  # Invitations are kept for this time after they have ended.
+MAX_OPEN = 1_000  # One community has at most this many open invitations.
+MAX_MAILS = 200  # One community may write this many mails in PERIOD, because they are sent to strangers.
 PERIOD = timedelta(days=1)
 now = timezone.now
 
@@ -95,7 +95,8 @@ def _invite(
     emails = [each.strip().lower() for each in emails]
     opened = open_invitations(community_id=actor.community_id, at=at)
     earlier = opened.filter(email__in=emails)
-    # These are locked before the community, in the same order as by an acceptance.
+    # Earlier invitations are locked before the community, in the same order as when an invitation is
+    # accepted.
     list(earlier.order_by("pk").select_for_update(no_key=True, of=("self",)))
     community = Community.objects.select_for_update(no_key=True).get(pk=actor.community_id)
     invitation_access.keep_admin(actor=actor)
@@ -185,7 +186,7 @@ def open_invitations(*, community_id: int, at: datetime) -> QuerySet[Invitation]
         community_id=community_id,
         revoked_at__isnull=True,
         accepted_at__isnull=True,
-        accepted_by__isnull=True,  # people who signed up themselves confirm in another way
+        accepted_by__isnull=True,  # People who signed up themselves confirm in another way.
         expires_at__gt=at,
     )
     return rows.select_related("created_by", "member").order_by("-id")
@@ -222,11 +223,11 @@ def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
     """Accept the open invitation of a token for a user, or for a user that the caller creates; `admit`
     follows.
 
-    Nobody gets anything before that. The database refuses a known member who has an account (a trigger), and
-    the locked user gets no account until the transaction ends. Raises NoSuchInvitation and InvitationOver.
-    Refuses (Conflict) an invitation for a known member who has since found another way to sign in, because a
-    reader of the mail must not get access to the member's account. Refuses (Forbidden) if staff have removed
-    the user, or a member who has the address, since the invitation was sent.
+    Nobody gets anything before `admit`. The database refuses a known member who has an account (a trigger),
+    and the locked user gets no account until the transaction ends. Raises NoSuchInvitation and
+    InvitationOver. Refuses (Conflict) an invitation for a known member who has since found another way to
+    sign in, because a reader of the mail must not get access to the member's account. Refuses (Forbidden) if
+    staff have removed the user, or a member who has the address, since the invitation was sent.
     """
     rows = Invitation.objects.filter(digest=_digest(token))
     known_id = rows.values_list("member__user_id", flat=True).first()
@@ -239,7 +240,7 @@ def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
     is_theirs = member is None or (user is not None and member.user_id == user.pk)
     is_same = (
         member is not None and member.user_id == known_id
-    )  # otherwise a merge has given the member another user
+    )  # Otherwise a merge has given the member another user.
     if member is not None and not is_theirs and not (is_same and may_be_invited(member)):
         raise Conflict("This invitation is for somebody who has an account by now. They can sign in with it.")
     invitation.accepted_at, invitation.accepted_by = at, user
@@ -251,10 +252,10 @@ def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
 def admit(invitation: Invitation, *, user: User, at: datetime) -> Member:
     """Make a user a member, or give a present member the access of the invitation.
 
-    If staff changed a member's access after the invitation was sent, the member gets no more than that
-    (`access_given`). The caller has taken the invitation.
-    Refuses (Conflict) an invitation of a known member for any other user: their answers and XP belong to the
-    account that is made from the invitation.
+    If staff changed a member's access after the invitation was sent, the member gets no more than the changed
+    access (`access_given`). The caller has taken the invitation. Refuses (Conflict) an invitation of a known
+    member for any other user: the member's answers and XP belong to the account that is made from the
+    invitation.
     """
     invitation.refresh_from_db(fields=["member"])
     if invitation.member is not None and invitation.member.user_id != user.pk:
@@ -273,8 +274,8 @@ def admit(invitation: Invitation, *, user: User, at: datetime) -> Member:
 def access_given(invitation: Invitation, member: Member) -> str:
     """The access that an invitation gives to a member whom the community already knows.
 
-    It is no more than the member's own in two cases: the invitation is for this member, who had the access
-    when invited, or staff have changed their access since it was sent.
+    The access is no more than the member's own in two cases. Either the invitation is for this member, who
+    had the access when invited. Or staff have changed the member's access since the invitation was sent.
     """
     changed_at = access_decisions.decisions_about(member).changed_at
     has_changed = changed_at is not None and changed_at > invitation.sent_at

@@ -25,7 +25,7 @@ class Letter:
 
 def compose(letter: Letter, *, to: str) -> Message:
     """Render a letter as a mail."""
-    subject = " ".join(letter.subject.split())  # a header has one line
+    subject = " ".join(letter.subject.split())  # A header has one line.
     context = {"letter": letter, "subject": subject}
     text = engines["jinja2"].get_template("account/email/letter.txt").render(context)
     html = engines["jinja2"].get_template("account/email/letter.html").render(context)

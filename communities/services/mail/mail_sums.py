@@ -1,4 +1,5 @@
-"""How many mails a community may still write today to addresses that nobody has confirmed (rule 7.33).
+"""The number of mails that a community may still write today to addresses that nobody has confirmed
+(rule 7.33).
 
     take(…)   a number of mails, or a refusal
     left(…)   how many are left, to show it
@@ -59,7 +60,7 @@ def left(*, community_id: int, at: datetime) -> int:
 
 @in_transaction
 def lock(*, community_id: int, at: datetime) -> int:
-    """The same as `left`, with a lock: nobody else takes any until the transaction ends."""
+    """Return the same number as `left`, and lock it: nobody else takes mails until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [community_id, _day(at)])
         return _left(cursor.fetchone()[0])

@@ -37,10 +37,10 @@ WAITS = (
     timedelta(hours=2),
     timedelta(hours=6),
 )
-LEASE = timedelta(minutes=5)  # of a worker that sends a mail; SMTP gives up after 15 s a step
-KEPT_FOR = timedelta(days=30)  # finished rows of mails
-AT_ONCE = 50  # over one connection; many servers take no more
-SECONDS_AT_ONCE = 60.0  # then another task continues, so that this thread is free for others
+LEASE = timedelta(minutes=5)  # The lease of a worker that sends a mail. SMTP gives up after 15 s a step.
+KEPT_FOR = timedelta(days=30)  # Finished rows of mails are kept for this time.
+AT_ONCE = 50  # One connection sends at most this many mails, because many servers take no more.
+SECONDS_AT_ONCE = 60.0  # After this time another task continues, so that this thread is free for others.
 UNSENDABLE = "No mail can be sent to this address. Check the part after the @."
 _PURPOSE = "mails"
 _UNSUBSCRIBED = "The reader has unsubscribed."
@@ -59,10 +59,10 @@ class Consent(Enum):
     CONFIRMED = "confirmed"
     """The mail is about an account, and goes to the address that its owner has confirmed, or nowhere."""
     NONE = "none"
-    """A community writes to people who have not asked for it.
+    """A community writes to people who have not asked for the mail.
 
-    These mails can be refused by the reader's address, and those to unconfirmed addresses are counted by day.
-    To such an address they hold no text that somebody chose but the name of the community.
+    The reader can refuse these mails for the address. Mails to unconfirmed addresses are counted by day. Such
+    a mail contains no text that a user chose, except for the name of the community.
     """
 
 
@@ -104,7 +104,7 @@ def is_sendable(address: str) -> bool:
     """
     try:
         sanitize_address(address, "utf-8")
-    except ValueError:  # UnicodeError is a ValueError
+    except ValueError:  # UnicodeError is a ValueError.
         return False
     return True
 
@@ -194,9 +194,10 @@ def forget_old(*, at: datetime) -> None:
 
 @in_transaction
 def _lease(at: datetime, *, until: datetime) -> Mail | None:
-    """Lease the mail that has been due longest; it is due again at `until`. None if no other mail is due.
+    """Lease the mail that has been due longest. The mail is due again at `until`. Returns None if no mail is
+    due.
 
-    The attempt is counted now, so that it counts even if the worker dies.
+    The attempt is counted now, so it counts even if the worker dies.
     """
     due = Mail.objects.filter(due_at__lte=at).order_by("due_at").select_for_update(skip_locked=True)
     mail = due.first()
@@ -211,8 +212,8 @@ def _attempt(mail: Mail, connection: BaseEmailBackend, *, at: datetime) -> bool:
         _end(mail, status=Mail.Status.ABANDONED, last_error=_UNSUBSCRIBED)
         return False
     try:
-        connection.open()  # no effect if it is open
-    except Exception as failure:  # every error is a fault of the server or of EMAIL_URL, not of this mail
+        connection.open()  # The call has no effect on an open connection.
+    except Exception as failure:  # Every error is a fault of the server or of EMAIL_URL, not of this mail.
         _fail(mail, failure, at=at)
         return False
     try:
@@ -220,12 +221,12 @@ def _attempt(mail: Mail, connection: BaseEmailBackend, *, at: datetime) -> bool:
     except sealing.Unreadable:
         error = "SECRET_KEY has changed since this mail was written."
         _end(mail, status=Mail.Status.ABANDONED, last_error=error)
-    except OSError as failure:  # smtplib's errors are OSErrors too
-        _close(connection)  # the next mail gets a new one
+    except OSError as failure:  # smtplib's errors are OSErrors, too.
+        _close(connection)  # The next mail gets a new connection.
         _fail(mail, failure, at=at)
-    # Such as an address that cannot be encoded: no other mail must wait for this one
+    # One example is an address that cannot be encoded. No other mail must wait for this mail.
     except Exception as failure:
-        cause = type(failure).__name__  # not the error's text, which may contain parts of the mail
+        cause = type(failure).__name__  # The error's text may contain parts of the mail, so it is not logged.
         log.error("mails.cannot_be_sent", mail=str(mail.pk), kind=mail.kind, cause=cause)
         _close(connection)
         _end(mail, status=Mail.Status.ABANDONED, last_error=cause)
@@ -256,7 +257,7 @@ def _send(mail: Mail, connection: BaseEmailBackend) -> None:
 
 
 def _close(connection: BaseEmailBackend) -> None:
-    with suppress(OSError):  # its mails were sent, or failed before
+    with suppress(OSError):  # The mails of the connection were sent, or failed before.
         connection.close()
 
 

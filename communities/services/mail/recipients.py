@@ -26,7 +26,7 @@ from communities.ground.statements import fetch_rows
 from communities.ground.transactions import in_transaction
 from communities.models import Mail, MailRefusal, Member
 
-_AT_ONCE = 2_000  # members
+_AT_ONCE = 2_000  # Members are read in batches of this size.
 _SIGNER = Signer(salt="communities.unsubscribe", sep=".")
 _KEEP = """
     SELECT here.id FROM communities_member here
@@ -40,9 +40,9 @@ _KEEP = """
 class Recipient:
     """A present, active member as a recipient of mails.
 
-    `email` and `address_hash` are empty if no address is known. `is_proven` is true if the member's account
-    has proven the address. Staff may read `written`, the address that they wrote down, but not that of the
-    member's account (rule 7.29).
+    `email` and `address_hash` are empty if no address is known. `is_proven` is True if the member's account
+    has proven the address. Staff may read `written`, the address that they wrote down, but not the address of
+    the member's account (rule 7.29).
     """
 
     member_id: int
@@ -117,7 +117,9 @@ def _batches(rows: Iterator[Any]) -> Iterator[Sequence[Any]]:
 
 
 def mail_counts(*, community_id: int, kind: str, since: datetime) -> Counter[str]:
-    """How many mails of this kind were written to each address since, by its keyed hash."""
+    """Return how many mails of this kind were written to each address since a time, by the address's keyed
+    hash.
+    """
     written = Mail.objects.filter(community_id=community_id, kind=kind, created_at__gt=since)
     counts = written.exclude(address_hash="").order_by().values_list("address_hash").annotate(Count("pk"))
     return Counter(dict(counts))
@@ -181,7 +183,7 @@ def refused_hashes(*, community_id: int, hashes: Collection[str]) -> set[str]:
 def refuse_mails(reader: Reader, *, at: datetime) -> None:
     """Store that an address wants no more mails of a community. A second refusal changes nothing.
 
-    If the member's account has proven the address, the refusal is the member's own: then their other
+    If the member's account has proven the address, the refusal is the member's own. Then the member's other
     addresses get no mails either.
     """
     MailRefusal.objects.bulk_create(
@@ -195,7 +197,9 @@ def refuse_mails(reader: Reader, *, at: datetime) -> None:
 
 @in_transaction
 def accept_mails(reader: Reader) -> None:
-    """Store that an address wants mails again, and the member too if their account has proven the address."""
+    """Record that an address wants mails again. If the member's account has proven the address, the member
+    wants mails again, too.
+    """
     MailRefusal.objects.filter(community_id=reader.community_id, address_hash=reader.address_hash).delete()
     if _is_own_address(reader):
         Member.objects.filter(pk=reader.member_id).update(mail_refused_at=None)

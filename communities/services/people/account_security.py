@@ -1,7 +1,7 @@
 """The ways to sign in of an account, which superusers see and remove.
 
-This is for people who lost their second factor, and for accounts that another person has taken over. The
-owner of the account is notified by mail, and the communities that know them get an entry in their history.
+These functions are for people who lost their second factor, and for accounts that another person has taken
+over. The owner of the account gets a mail, and the audit trails of the owner's communities get an entry.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class WaysIn:
     """Names of the identity providers that are connected."""
     has_authenticator_app: bool
     passkeys: Sequence[str]
-    """The names that their owner gave them."""
+    """The names that the owner gave to the passkeys."""
 
     @property
     def has_factors(self) -> bool:
@@ -96,7 +96,7 @@ def end_sessions(*, by: User, user: User, at: datetime) -> None:
 def remove_factors(*, by: User, user: User, at: datetime) -> None:
     """Remove the authenticator app, its recovery codes and all passkeys of a person.
 
-    Their sessions end too, because one of them may belong to a finder of the lost device.
+    The sessions end, too, because one of them may belong to a finder of the lost device.
     """
     Authenticator.objects.filter(user=user).delete()
     _end_all(user, at=at)

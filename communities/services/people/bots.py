@@ -1,4 +1,4 @@
-"""Whether our bot is in a community's server: the only fact of `chat` that lower services need."""
+"""Whether our bot is in a community's server: services below `chat` need only this fact from it."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ _WRITTEN = """
         AND NOT person.is_staff
     ORDER BY written.user_id
 """
-# A row that is proven while this statement waits for it stays.
+# A row that is proven while this statement waits for the row remains.
 _LEAVE = """
     DELETE FROM communities_identity
     WHERE user_id = %(user)s AND provider <> 'web' AND community_id IS NOT NULL
@@ -59,7 +59,7 @@ log = structlog.get_logger("colloquy.sources")
 
 
 class Merge(Protocol):
-    """Moves everything of one user to another, in its own transaction. Raises Conflict."""
+    """Moves all data of one user to another user, in a transaction. Raises Conflict."""
 
     def __call__(self, *, keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding | None) -> None: ...
 
@@ -94,7 +94,7 @@ def lock_owners(*user_ids: int) -> dict[int, User]:
 def lock_owner_of(*, community_id: int, member_id: int) -> int | None:
     """Lock the user of a member; a merge may change the user during the wait.
 
-    None if there is no such member.
+    Returns None if there is no such member.
     """
     rows = Member.objects.filter(community_id=community_id, pk=member_id).values_list("user_id", flat=True)
     user_id = rows.first()
@@ -111,8 +111,8 @@ def lock_owner_of(*, community_id: int, member_id: int) -> int | None:
 def sign_in(*, provider: str, platform_id: str, name: str, at: datetime) -> Identity:
     """The identity that a person has just proven to own, with its user.
 
-    If nobody has signed in with it before, its user is the first one for whom a community wrote it down, else
-    a new user. `join_written` joins the entries of other communities.
+    If nobody has signed in with the identity before, its user is the first user for whom a community wrote it
+    down, else a new user. `join_written` joins the entries of other communities.
     """
     lock_account(provider, platform_id)
     identity = _locked(provider, platform_id)
@@ -126,11 +126,12 @@ def sign_in(*, provider: str, platform_id: str, name: str, at: datetime) -> Iden
 def note_acting(
     *, community_id: int, platform_id: str, name: str, at: datetime, rounded_to: Rounding | None = None
 ) -> int:
-    """The user of an account that has just acted in a community's chat; the platform has signed that.
+    """Return the user of an account that has just acted in a community's chat. The platform has signed the
+    action.
 
     Creates a user of this community if nobody has signed in with the account and the community has not
-    written it down. Acting in one community proves nothing to others, and nothing about a browser.
-    `rounded_to` is for people who open an anonymous project: no stored time is more precise.
+    written it down. An action in one community proves nothing to other communities, and nothing about a
+    browser. `rounded_to` is for people who open an anonymous project: no stored time is more precise.
     """
     at = rounding.down(at, rounded_to)
     provider = Identity.Provider.CHAT
@@ -171,10 +172,10 @@ def connect(*, user_id: int, provider: str, platform_id: str, name: str, at: dat
 def join_written(
     *, user_id: int, at: datetime, community_id: int | None = None, rounded_to: Rounding | None = None
 ) -> None:
-    """Join to a person the entries of all communities, or of only this one, for the accounts that they have
-    proven (rule 7.24).
+    """Join the entries for the accounts that a person has proven to the person: of all communities, or only
+    of this one (rule 7.24).
 
-    Each entry is joined in a transaction of its own. An entry that cannot be joined now waits for the next
+    Each entry is joined in a separate transaction. An entry that cannot be joined now waits for the next
     sign-in. `rounded_to` is for people who open an anonymous project: no stored time is more precise.
     """
     values = {"user": user_id, "community": community_id}
@@ -200,7 +201,7 @@ def leave_unproven(*, user_id: int, community_id: int | None = None) -> None:
     """Remove from a user the accounts that communities, or only this one, wrote down.
 
     Call this before the user gets a way to sign in, in the same transaction. Otherwise a person with that way
-    to sign in would count as the account's owner (rule 7.25).
+    to sign in would count as the owner of these accounts (rule 7.25).
     """
     lock_owners(user_id)
     with prepared() as cursor:
@@ -226,8 +227,8 @@ def has_acted(*, user_id: int) -> bool:
 def known_to(*, community_id: int) -> Q:
     """The identities of its members that a community may know (rules 7.28 and 7.29).
 
-    These are the entries of the community itself, external ids included. They are also the accounts with
-    which people sign in on the platforms that the community asks about.
+    A community may know its own entries, with external ids, and the accounts with which people sign in on the
+    platforms that the community asks about.
     """
     return Q(community_id=community_id) | Q(
         community__isnull=True, provider__in=asked_about(community_id=community_id)
@@ -245,7 +246,9 @@ def searched(*, community_id: int, all_accounts: bool) -> Sequence[str]:
 
 
 def asked_about(*, community_id: int) -> Collection[str]:
-    """The platforms that a community asks about: the chat platform, and those of its verified sources."""
+    """Return the platforms that a community asks about: the chat platform, and the platforms of its verified
+    sources.
+    """
     rows = fetch_rows(
         "SELECT DISTINCT provider FROM communities_verifiedsource"
         " WHERE community_id = %s AND removed_at IS NULL",
@@ -269,7 +272,7 @@ def disconnect(*, user_id: int, identity_id: int) -> None:
     if not _has_another_way(user, identity):
         raise Conflict("This is your only way to sign in. First set a password, or connect another account.")
     SocialAccount.objects.filter(provider=identity.provider, uid=identity.platform_id).delete()
-    identity.delete()  # `member_changes.announce_due` informs the communities
+    identity.delete()  # `member_changes.announce_due` informs the communities.
 
 
 def belongs_to(*, user_id: int, provider: str, platform_id: str) -> bool:
@@ -295,7 +298,7 @@ def _has_another_way(user: User, identity: Identity) -> bool:
 
 
 def lock_account(provider: str, platform_id: str) -> None:
-    """Lock an account until the transaction ends: sign-ins, actions and new entries of it wait.
+    """Lock an account until the transaction ends. Sign-ins, actions and new entries of the account wait.
 
     This lock is taken before all locks on users. The key is a keyed hash, because PostgreSQL shows the owner
     of each lock.
@@ -306,10 +309,12 @@ def lock_account(provider: str, platform_id: str) -> None:
 
 
 def _locked(provider: str, platform_id: str, *, community_id: int | None = None) -> Identity | None:
-    """The account with which a person has signed in, else a community's entry for it or its use in the chat.
+    """Return the account with which a person has signed in, else a community's entry for the account or its
+    use in the chat.
 
-    That community is this one, or the first one. Locks the user and then the account. A merge, or a change by
-    the community, may give the account another user during the wait; then it is read again.
+    The community is `community_id`, else the first one. Locks the user and then the account. A merge, or a
+    change by the community, may give the account another user during the wait; then the account is read
+    again.
     """
     account = Identity.objects.filter(provider=provider, platform_id=platform_id).select_related("user")
     written = account.filter(community__isnull=False, user__is_staff=False).order_by("user_id")
@@ -336,7 +341,7 @@ def _prove(identity: Identity, *, name: str, at: datetime) -> Identity:
     identity.name, identity.proven_at, identity.community = name, at, None
     identity.save()
     user = identity.user
-    if not user.password:  # as for members whom an API caller added
+    if not user.password:  # The password is blank, for example for members whom an API caller added.
         user.set_unusable_password()
         user.save(update_fields=["password"])
     if not user.name and name:

@@ -29,8 +29,8 @@ from communities.services.trail import audit
 
 
 def is_allowed() -> Q:
-    """The invitations to `member`, and those to more whose inviter is an admin of the community, or a
-    superuser.
+    """Return the condition for invitations to `member`, and for invitations to more whose inviter is an admin
+    of the community or a superuser.
     """
     inviter = Member.objects.filter(
         community_id=OuterRef("community_id"),
@@ -45,9 +45,9 @@ def is_allowed() -> Q:
 def keep_admin(*, actor: Actor) -> None:
     """Lock the actor's access until the transaction ends. Refuses (Forbidden) all but admins.
 
-    This is needed because a request keeps the access that it read at its beginning. The caller has locked the
-    community, which is locked before its members. If the actor no longer exists, the audit trail refuses the
-    entry.
+    The lock is needed because a request keeps the access that it read at its beginning. The caller has locked
+    the community, which is locked before its members. If the actor no longer exists, the audit trail refuses
+    the entry.
     """
     own = Member.objects.select_for_update(no_key=True).filter(
         community_id=actor.community_id, user_id=actor.user_id
@@ -62,7 +62,7 @@ def keep_admin(*, actor: Actor) -> None:
 def lock_of_member(*, community_id: int, member_id: int) -> None:
     """Lock the invitations that `end_of_inviter` and `end_of_invited` end for a member.
 
-    They are locked before the community.
+    The invitations are locked before the community.
     """
     member = Member.objects.filter(community_id=community_id, pk=member_id).first()
     if member is None:
@@ -102,9 +102,10 @@ def end_of_invited(
 ) -> None:
     """Revoke the invitations to an address of a member that give more than staff have decided since.
 
-    That is more than the access of the member, or any access if the member has left. Invitations of the
-    member themselves remain: they never give more (`invitations.access_given`). `user_ids` are the accounts
-    of the person, `sent_until` is the time of the decision if it is in the past.
+    An invitation gives too much if it gives more than the access of the member, or any access if the member
+    has left. Invitations of the member themselves remain, because they never give more
+    (`invitations.access_given`). `user_ids` are the accounts of the person. `sent_until` is the time of the
+    decision if it is in the past.
     """
     waiting = _waiting(member.community_id).filter(Q(member__isnull=True) | ~Q(member=member))
     if sent_until is not None:

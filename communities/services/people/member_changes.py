@@ -18,8 +18,8 @@ from django.db import connection
 from communities.ground.rounding import Rounding
 from communities.ground.transactions import in_transaction
 
-BATCH = 500  # members in one transaction
-# Rows that are due at a time. They are taken in the order of ids, so that concurrent writers never deadlock.
+BATCH = 500  # One transaction announces at most this many members.
+# The query takes rows that are due at a time, in the order of ids, so that concurrent writers never deadlock.
 _TAKE = """
     DELETE FROM communities_memberchange WHERE member_id IN (
         SELECT member_id FROM communities_memberchange WHERE {where} ORDER BY member_id {limit}
@@ -91,8 +91,8 @@ def _announce(
 
 @contextmanager
 def times_rounded(rounded_to: Rounding | None) -> Iterator[None]:
-    """Inside, the database records changes with rounded times, because they happen together with anonymous
-    answers.
+    """Make the database record changes inside the block with rounded times, because the changes happen
+    together with anonymous answers.
     """
     if rounded_to is None:
         yield

@@ -66,7 +66,7 @@ class KnownPerson:
         return next((each for each in self.accounts if each.provider == provider), None)
 
 
-# The columns for `person_of`, in its order; `person` is the user, `here` their present membership.
+# The columns for `person_of`, in its order. `person` is the user, and `here` their present membership.
 COLUMNS_OF_PERSON = """
     person.id, coalesce(nullif(here.nick, ''), person.name), here.id, here.role_ids, here.roles_told_at,
     ARRAY(
@@ -166,7 +166,8 @@ class LockedMember:
 def lock_member(*, community_id: int, user_id: int) -> LockedMember | None:
     """Lock a user's present membership until the transaction ends, so that it can get XP and rewards.
 
-    Until then nobody else can give to the member or erase them. None if they are not a present member.
+    During this time, nobody else can give anything to the member or erase them. Returns None for a user who
+    is not a present member.
     """
     return lock_members(community_id=community_id, user_ids=[user_id]).get(user_id)
 
@@ -203,9 +204,10 @@ def _locked_member(community_id: int, row: Sequence[Any]) -> LockedMember:
 
 
 def hold_member(*, community_id: int, user_id: int) -> LockedMember | None:
-    """Like `lock_member`, but the row stores nothing about the transaction, which writes an anonymous answer.
+    """Erasing and merging the user take the same lock (`lock_user`).
 
-    Erasing and merging the user take the same lock (`lock_user`).
+    Lock a user who may have been merged into another user since. Returns None for a user who is not a present
+    member.
     """
     lock_user(user_id=user_id)
     return _present_members(community_id, [user_id], "").get(user_id)
@@ -217,7 +219,7 @@ def lock_current(
     """Lock a user who may have been merged into another one since; None if they are not a present member.
 
     `lock` locks the membership of the user with this id. The merge may commit while `lock` waits, so the user
-    is looked up after it.
+    is looked up after the lock.
     """
     while True:
         locked = lock(user_id)
@@ -243,7 +245,7 @@ def current_user(*, user_id: int) -> CurrentUser | None:
 
 
 def lock_user(*, user_id: int) -> None:
-    """Wait for transactions that use the user's memberships, and let later ones wait for this one.
+    """Wait for transactions that use the user's memberships. Later transactions wait for this transaction.
 
     The lock's key is a keyed hash, because PostgreSQL shows the owner of each lock, together with the
     transaction that writes an anonymous answer.
@@ -294,8 +296,8 @@ def user_for_external_id(*, community_id: int, external_id: str) -> int:
         return existing
     with in_transaction:
         user = User.objects.create()
-        # This waits for a concurrent request with the same id, and does nothing if that has created the
-        # identity. An insert that fails would end the transaction.
+        # The insert waits for a concurrent request with the same id, and does nothing if that request has
+        # created the identity. A failed insert would end the transaction.
         Identity.objects.bulk_create([Identity(user=user, **fields)], ignore_conflicts=True)
         user_id = Identity.objects.values_list("user_id", flat=True).get(**fields)
         if user_id != user.pk:
@@ -306,7 +308,8 @@ def user_for_external_id(*, community_id: int, external_id: str) -> int:
 def users_for_external_ids(*, community_id: int, external_ids: Collection[str]) -> Mapping[str, int]:
     """Return the users behind many ids of a caller, as `user_for_external_id` does for one."""
     known = _users_by_external_id(community_id, external_ids)
-    missing = sorted(set(external_ids) - known.keys())  # sorted, because concurrent calls could deadlock
+    # The ids are sorted, because concurrent calls could deadlock otherwise.
+    missing = sorted(set(external_ids) - known.keys())
     if not missing:
         return known
     with in_transaction:
@@ -382,7 +385,7 @@ def keep_members(*, member_ids: Collection[int]) -> Mapping[int, int]:
     with prepared() as cursor:
         cursor.execute(
             "SELECT id, user_id FROM communities_member WHERE id = ANY(%s) AND left_at IS NULL"
-            " ORDER BY user_id FOR KEY SHARE",  # in the same order as merges lock them
+            " ORDER BY user_id FOR KEY SHARE",  # Merges lock the rows in the same order.
             [sorted(member_ids)],
         )
         return dict(cursor.fetchall())

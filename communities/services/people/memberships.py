@@ -95,7 +95,7 @@ def _users_of(platform_ids: set[str], *, community_id: int) -> Mapping[str, int]
             )
             for user, platform_id in zip(users, missing, strict=True)
         ],
-        ignore_conflicts=True,  # its owner may act in the community's chat at this moment
+        ignore_conflicts=True,  # The owner of the account may act in the community's chat at this moment.
     )
     found = dict(accounts.all().order_by("-community_id").values_list("platform_id", "user_id"))
     User.objects.filter(pk__in={user.pk for user in users} - set(found.values())).delete()
@@ -103,7 +103,9 @@ def _users_of(platform_ids: set[str], *, community_id: int) -> Mapping[str, int]
 
 
 def _accounts(community_id: int) -> QuerySet[Identity]:
-    """The accounts on the chat platform that this community knows: its own, and those of its members."""
+    """Return the accounts on the chat platform that this community knows: its own entries, and the accounts
+    of its members.
+    """
     is_member = Exists(Member.objects.filter(community_id=community_id, user=OuterRef("user")))
     return Identity.objects.filter(
         Q(community_id=community_id) | Q(is_member, community__isnull=True),
@@ -149,7 +151,7 @@ def add_founder(*, actor: Actor, at: datetime) -> Member:
 @again_after_deadlock
 @in_transaction
 def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], at: datetime) -> None:
-    """Change those of `access`, `nick` and `platform_id` of a member that are given.
+    """Change the given values of a member: any of `access`, `nick` and `platform_id`.
 
     Raises NoSuchMember. Refuses (Conflict) as `change_access` does. Refuses a name or an account of a member
     who has left, and a `platform_id` that another member has or that the community may not change. The audit
@@ -157,7 +159,8 @@ def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], a
     person's erasure.
     """
     if "platform_id" in changes:
-        if changes["platform_id"] is not None:  # its owner may act in the community's chat at this moment
+        # The owner of the account may act in the community's chat at this moment.
+        if changes["platform_id"] is not None:
             identities.lock_account(Identity.Provider.CHAT, changes["platform_id"])
         identities.lock_owner_of(community_id=actor.community_id, member_id=member_id)
     if "access" in changes:
@@ -187,9 +190,9 @@ def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], a
 
 
 def _change_account(member: Member, platform_id: str | None) -> bool:
-    """Give a member another account on the chat platform, or remove it.
+    """Give a member another account on the chat platform, or remove the account.
 
-    Returns whether that changed anything.
+    Returns whether the account was changed.
     """
     known = _accounts(member.community_id).order_by("pk")
     present = known.filter(user_id=member.user_id).first()

@@ -49,8 +49,8 @@ _LOCK = """
 class Person:
     """A person whom a community knows: a member, present or not, or, without a `member_id`, a respondent.
 
-    `external_ids` are the ids that API callers use for them as a respondent, `merged_ids` the users who were
-    merged into theirs.
+    `external_ids` are the ids that API callers use for the person as a respondent. `merged_ids` are the users
+    who were merged into the person's user.
     """
 
     community_id: int
@@ -79,7 +79,7 @@ def leaving_person(*, user_id: int, community_id: int) -> Person:
 
     Refuses (Conflict) the only admin of the community.
     """
-    # A lock, so that two admins cannot both leave because each sees the other.
+    # The lock ensures that two admins cannot both leave because each sees the other.
     Community.objects.select_for_update(no_key=True).filter(pk=community_id).first()
     member = Member.objects.filter(community_id=community_id, user_id=user_id).first()
     if member is not None and is_only_admin(member):
@@ -173,8 +173,8 @@ def _key_as_json(key: ApiKey) -> Json:
 def lock(*, community_id: int, member_id: int) -> None:
     """Lock a member who will be erased, until the transaction ends. Raises NoSuchMember.
 
-    Nobody gives them anything meanwhile, and their own changes wait (`presence`). Rows that the person's own
-    requests lock first are locked before the member.
+    During the lock, nobody gives anything to the member, and their own changes wait (`presence`). Rows that
+    the person's own requests lock first are locked before the member.
     """
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, {"community": community_id, "member": member_id})
@@ -185,8 +185,8 @@ def lock(*, community_id: int, member_id: int) -> None:
 def erase_from_history(*, person: Person, acted_as_staff: bool = False) -> str:
     """Remove a person from the audit trail of their community, and return their pseudonym in it.
 
-    The pseudonym is blank for people who never were staff there (rule 7.20): neither the trail nor the caller
-    (`acted_as_staff`) says that they were. Call this before `erase_member`.
+    The pseudonym is blank for people who never were staff there (rule 7.20), by the trail and by the caller
+    (`acted_as_staff`). Call this before `erase_member`.
     """
     community_id, member_id = person.community_id, person.member_id
     own = ApiKey.objects.filter(community_id=community_id, user_id=person.user_id)
@@ -212,7 +212,7 @@ def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
     _forget_in_admin_log("apikey", list(own.values_list("pk", flat=True)))
     _forget_in_admin_log("member", [member_id])
     with connection.cursor() as cursor:
-        # Django would search for dependent rows first. Constraints are checked at the commit.
+        # Django would first search for dependent rows. Constraints are checked at the commit.
         cursor.execute(
             """
             WITH keys AS (
@@ -330,7 +330,7 @@ def give_up_account(*, user_id: int) -> None:
         raise Conflict("You are a superuser of this site: ask another one to take that from you first.")
     EmailAddress.objects.filter(user=user).delete()
     Authenticator.objects.filter(user=user).delete()
-    LogEntry.objects.filter(user=user).delete()  # the user's actions are in the audit trail
+    LogEntry.objects.filter(user=user).delete()  # The audit trail contains the user's actions.
     user.set_unusable_password()
     user.is_staff = False
     user.save(update_fields=["password", "is_staff"])

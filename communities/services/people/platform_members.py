@@ -32,14 +32,15 @@ from communities.models import ChatInstallation, Community, Identity, Member, So
 from communities.services.people import bots, identities, invitation_access, member_changes, source_tokens
 from communities.services.trail import audit
 
-REFRESHED = timedelta(minutes=45)  # then the worker asks
-AGAIN = timedelta(minutes=10)  # before the worker asks about the same member again
+REFRESHED = timedelta(minutes=45)  # The worker asks about roles that are older than this.
+AGAIN = timedelta(minutes=10)  # The worker asks about the same member again after this time.
 AT_ONCE = 50
-SECONDS_AT_SIGN_IN = 4.0  # after this time no other community is asked about: about 6 s with the last answer
+# After this time no other community is asked. With the last answer, a sign-in takes about 6 s.
+SECONDS_AT_SIGN_IN = 4.0
 REFRESH = "communities.refresh_members"
-# Fields that the platform reports and the interface returns
+# Fields that the platform reports and the interface returns.
 _SHOWN = ("nick", "avatar_url", "joined_at", "left_at")
-_GONE = frozenset({10007, 10013})  # codes of the platform: no such member, no such account
+_GONE = frozenset({10007, 10013})  # Codes of the platform for a member or an account that does not exist.
 
 log = structlog.get_logger("colloquy.sources")
 
@@ -47,7 +48,7 @@ log = structlog.get_logger("colloquy.sources")
 class _Pause:
     """The end of a pause in which this process sends no requests to the chat platform.
 
-    Each process has a pause of its own.
+    Each process has its own pause.
     """
 
     def __init__(self) -> None:
@@ -71,11 +72,11 @@ def refresh(
 ) -> Member | None:
     """Ask the chat platform about a person in a community, and return them as a member, present or not.
 
-    Makes them a member if they are in its server for the first time. Returns the member as it is if the
-    person has proven no account of the chat platform, and None if there is none. `rounded_to` is for
-    questions together with anonymous responses: no time of the member shows exactly when they responded.
-    Raises PlatformUnavailable, also during a pause that the platform asked for, and TokenRefused if the
-    person has to sign in with the platform again.
+    Makes the person a member if they are in the community's server for the first time. Returns the member
+    unchanged if the person has proven no account of the chat platform, and None if there is no member.
+    `rounded_to` is for questions together with anonymous responses: no time of the member shows exactly when
+    they responded. Raises PlatformUnavailable, also during a pause that the platform asked for. Raises
+    TokenRefused if the person has to sign in with the platform again.
     """
     if not proven_accounts(community_id, user_id).exists():
         return Member.objects.filter(community_id=community_id, user_id=user_id).first()
@@ -101,7 +102,7 @@ def note_listed(
 ) -> Member | None:
     """Store what the platform itself has just reported about a person in the server of a community.
 
-    Returns them as a member, present or not, as `refresh` does.
+    Returns the person as a member, present or not, as `refresh` does.
     """
     return _note_presence(listed, _Asked(community_id, user_id, at, rounded_to))
 
@@ -111,7 +112,7 @@ def note_gone(
 ) -> Member | None:
     """Store that the platform does not list a person in the server of a community.
 
-    None if the person is no member.
+    Returns None if the person is no member.
     """
     return _note_absence(_Asked(community_id, user_id, at, rounded_to))
 
@@ -173,7 +174,7 @@ def refresh_old(*, at: datetime) -> int:
         try:
             listed = _ask(community_id=member.community_id, user_id=member.user_id, at=at)
         except TokenRefused:
-            continue  # its token is deleted, so the worker asks no more
+            continue  # The account's token is deleted, so the worker does not ask again.
         except PlatformUnavailable as failure:
             pause.begin(at + (failure.retry_after or timedelta(minutes=1)))
             log.warning("sources.members_not_refreshed", cause=str(failure))
@@ -204,7 +205,7 @@ class _Asked:
 def proven_accounts(community_id: int | OuterRef, user_id: int | OuterRef) -> QuerySet[Identity]:
     """The accounts by which the platform may be asked about a person (rule 7.27).
 
-    The person has signed in with these, or has acted with them in this community's chat.
+    The person has signed in with these accounts, or has acted with them in this community's chat.
     """
     return Identity.objects.filter(
         Q(community__isnull=True) | Q(community_id=community_id),
@@ -291,7 +292,7 @@ def _note_presence(listed: GuildMember, asked: _Asked) -> Member | None:
     if not identities.lock_owners(asked.user_id):
         return None
     member = _note_if_member(listed, asked)
-    if member is not None:  # another process was faster; the lock on the user blocks further ones
+    if member is not None:  # Another process was faster. The lock on the user blocks further processes.
         return member
     with member_changes.times_rounded(asked.rounded_to):
         member = Member.objects.create(
@@ -380,7 +381,7 @@ def _lock(asked: _Asked) -> Member | None:
 
 
 def _told_at(member: Member, asked: _Asked) -> datetime:
-    """When the platform reported the roles. A rounded time is never earlier than the previous one."""
+    """Return when the platform reported the roles. A rounded time is never earlier than the previous time."""
     return max(member.roles_told_at or asked.stored_at, asked.stored_at)
 
 

@@ -1,8 +1,8 @@
 """The signed-in person, read for the pages on which people answer.
 
 Django would read the session and then the user, and this app the membership. These three statements of the
-ORM took 2.6 ms of CPU in addition to the 3.1 ms of the page. This is one prepared statement. It accepts
-exactly the sessions that Django accepts (`django.contrib.auth.get_user`).
+ORM took 2.6 ms of CPU in addition to the 3.1 ms of the page. The one prepared statement here accepts exactly
+the sessions that Django accepts (`django.contrib.auth.get_user`).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from communities.models import User
 from communities.services.people.members import COLUMNS_OF_PERSON, PERSON_HERE, KnownPerson, person_of
 
 _KEY = re.compile("[a-z0-9]{8,40}")
-REMEMBERED = 4_096  # sessions, of each process
-LONGEST_REMEMBERED = 2_048  # characters of a session
-METHODS = "account_authentication_methods"  # django-allauth's list of proofs, the latest last
+REMEMBERED = 4_096  # Each process remembers at most this many sessions.
+LONGEST_REMEMBERED = 2_048  # A longer session, in characters, is not remembered.
+METHODS = "account_authentication_methods"  # The key of django-allauth's list of proofs, the latest last.
 
-# `listed` is django-allauth's list of sessions, which has the user in a column; Django's own table contains
-# the user in an encoded text. The list contains all sessions except those that began without it, as by a
-# command.
+# `listed` is django-allauth's list of sessions, which has the user in a column. Django's own table contains
+# the user only in an encoded text. The list contains all sessions except sessions that began without
+# django-allauth, for example by a command.
 _SIGNED_IN = f"""
     SELECT stored.session_data, person.password, {COLUMNS_OF_PERSON}
     FROM django_session stored, usersessions_usersession listed, {PERSON_HERE}
@@ -47,7 +47,9 @@ _PERSON = f"""
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A person and the identity provider that they signed in with; None for a password or a passkey."""
+    """A person and the identity provider of their sign-in. The provider is None for a password or a
+    passkey.
+    """
 
     person: KnownPerson
     provider: str | None
@@ -74,13 +76,13 @@ def find(*, session_key: str, community_id: int, at: datetime) -> SignedIn | Non
     return SignedIn(person_of(columns), _of(_provider_of, session_data))
 
 
-# The results of the next three depend only on their arguments, which the database has just returned. Caching
-# them saves 0.15 ms of a page that costs 2.
+# The results of the next three functions depend only on their arguments, which the database has just
+# returned. The cache saves 0.15 ms of a page that costs 2 ms.
 
 
 def _of(function: Any, session_data: str, *arguments: Any, **named: Any) -> Any:
-    """The result of a function for a session; cached unless the session is long, because it may contain a
-    whole form.
+    """Return the result of a function for a session. The result is not cached for a long session, which may
+    contain a whole form.
     """
     called = function if len(session_data) <= LONGEST_REMEMBERED else function.__wrapped__
     return called(session_data, *arguments, **named)

@@ -21,9 +21,9 @@ from communities.identity_providers import oauth2
 from communities.identity_providers.failures import PlatformUnavailable, TokenRefused
 from communities.models import Identity, SourceToken
 
-MARGIN = timedelta(minutes=5)  # a token is refreshed this long before it expires
-LEASE = timedelta(seconds=45)  # longer than a refresh can take
-SECONDS_TO_WAIT = 6.0  # for another process that refreshes an expired token
+MARGIN = timedelta(minutes=5)  # A token is refreshed this long before it expires.
+LEASE = timedelta(seconds=45)  # The lease is longer than a refresh can take.
+SECONDS_TO_WAIT = 6.0  # A process waits this long for another process that refreshes an expired token.
 _SECONDS_BETWEEN_LOOKS = 0.1
 _PURPOSE = "source tokens"
 
@@ -32,7 +32,7 @@ log = structlog.get_logger("colloquy.sources")
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A row as it was read: its bytes show whether another process has changed it since."""
+    """A row as it was read. Its bytes show whether another process has changed the row since."""
 
     sealed: bytes
     access: str
@@ -63,8 +63,8 @@ def forget(*, identity_id: int) -> None:
 def usable(*, identity_id: int, at: datetime) -> str | None:
     """An access token that is valid at `at`; None if the person has to sign in with this provider again.
 
-    Asks the platform for a new one if it is about to expire, so never call it in a transaction. Raises
-    PlatformUnavailable if a new one is needed and cannot be had now.
+    Asks the platform for a new token if the stored token is about to expire, so never call this in a
+    transaction. Raises PlatformUnavailable if a new token is needed and the platform cannot give one now.
     """
     kept = _read(identity_id)
     if kept is None or kept.is_valid_at(at + MARGIN):
@@ -138,7 +138,7 @@ def _read(identity_id: int) -> _Kept | None:
         return None
     try:
         access, refresh = json.loads(sealing.unseal(row.sealed, purpose=_PURPOSE, row=identity_id))
-    except sealing.Unreadable:  # SECRET_KEY has changed
+    except sealing.Unreadable:  # SECRET_KEY has changed.
         forget(identity_id=identity_id)
         return None
     return _Kept(bytes(row.sealed), access, refresh, row.expires_at)

@@ -42,7 +42,8 @@ def permissions_of(user: User) -> QuerySet[Permission]:
 
 
 def may_view_user(*, staff: User, user: User) -> bool:
-    """Whether staff who may view users may view this one: a member of a community that they administer.
+    """Return whether staff who may view users may view this user, who must be a member of a community that
+    they administer.
 
     Only superusers may view superusers.
     """
@@ -52,10 +53,11 @@ def may_view_user(*, staff: User, user: User) -> bool:
 
 
 def may_change_user(*, staff: User, user: User) -> bool:
-    """Whether staff who may change users may change this one, and set a password to sign in as them.
+    """Return whether staff who may change users may change this user, and set a password that lets them sign
+    in as the user.
 
-    The account must not have permissions that they lack. All its memberships must be in communities that they
-    administer, because a new name, password or state takes effect in all of them.
+    The account must not have permissions that the staff lack. All its memberships must be in communities that
+    the staff administer, because a new name, password or state takes effect in all of them.
     """
     if staff.is_superuser:
         return True
@@ -65,8 +67,8 @@ def may_change_user(*, staff: User, user: User) -> bool:
 
 
 def may_change_group(*, staff: User, group: Group) -> bool:
-    """Whether staff who may change groups may change or delete this one: it must contain no permission that
-    they lack.
+    """Return whether staff who may change groups may change or delete this group. It must contain no
+    permission that they lack.
     """
     return staff.is_superuser or _has_all(staff, group.permissions.all())
 

@@ -51,20 +51,20 @@ class Copy:
 
     @property
     def path(self) -> str:
-        """Its address on this site."""
+        """Return the address of the copy on this site."""
         return reverse("picture", args=[self.name])
 
     def fitted(self, width: int, height: int) -> tuple[int, int]:
-        """The width and height at which it is shown within these limits.
+        """Return the width and height at which the copy is shown within these limits.
 
-        Pages reserve this space until it is loaded.
+        Pages reserve this space until the copy is loaded.
         """
         share = min(1.0, width / self.width, height / self.height)
         return max(1, round(self.width * share)), max(1, round(self.height * share))
 
     @property
     def url(self) -> str:
-        """Its whole address, for other sites."""
+        """Return the whole address of the copy, for other sites."""
         return f"{settings.BASE_URL}{self.path}"
 
 
@@ -94,7 +94,8 @@ def want(*, community_id: int, addresses: Iterable[str | None]) -> None:
     Call this in the transaction that writes the addresses. A picture that was fetched more than a minute ago
     is fetched again, in case it has changed. A picture that was given up is tried again.
     """
-    wanted = sorted({address for address in addresses if address})  # sorted, so that writers do not deadlock
+    # The addresses are sorted, so that writers do not deadlock.
+    wanted = sorted({address for address in addresses if address})
     if not wanted:
         return
     names = [random_name() for _ in wanted]

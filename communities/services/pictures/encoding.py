@@ -1,5 +1,5 @@
-"""Converts a foreign picture into a file of ours: reads it, rotates it upright, scales it down, and encodes
-it.
+"""Converts a foreign picture into a file of ours. It reads the picture, rotates it upright, scales it down,
+and encodes it.
 
 Other contents of a file, such as the place where a photo was taken, are dropped. Only the first frame of an
 animation remains.
@@ -15,17 +15,19 @@ from dataclasses import dataclass
 import structlog
 from PIL import Image, ImageOps
 
-# SVG is missing: it is a document, which may contain scripts and addresses.
+# SVG is missing, because an SVG file is a document, which may contain scripts and addresses.
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
-MAX_PIXELS = 25_000_000  # 100 MB in memory
-MAX_SCANS = 100  # of a progressive JPEG; cameras and programs write about ten, and each decodes all pixels
-MAX_EDGE = 1_600  # pixels; a page shows at most 608 of them, which screens may double
+MAX_PIXELS = 25_000_000  # This many pixels take 100 MB in memory.
+# A progressive JPEG has at most this many scans. Cameras and programs write about ten, and each scan decodes
+# all pixels.
+MAX_SCANS = 100
+MAX_EDGE = 1_600  # In pixels. A page shows at most 608 pixels, and a screen may double them.
 _UNREADABLE = "The file is no picture that can be shown. JPEG, PNG, GIF and WebP can."
 _START_OF_SCAN = (
-    b"\xff\xda"  # this sequence never occurs in a JPEG's data: there, 0 follows 0xFF (ITU T.81, B.1.1.5)
+    b"\xff\xda"  # This sequence never occurs in a JPEG's data, where 0 follows 0xFF (ITU T.81, B.1.1.5).
 )
 _TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
-# One picture at a time in a process, because each may take 100 MB and a second of CPU.
+# A process encodes one picture at a time, because each picture may take 100 MB and a second of CPU.
 _one_at_a_time = threading.Lock()
 
 log = structlog.get_logger("colloquy.pictures")
@@ -57,13 +59,13 @@ def encode(file: bytes, *, max_bytes: int) -> EncodedPicture:
         except NotAPicture:
             raise
         except Exception as failure:
-            # Pillow documents no exceptions for files that are broken or made to break it; it raises a dozen.
+            # Pillow raises a dozen undocumented exceptions for files that are broken or made to break it.
             log.info("pictures.unreadable", cause=type(failure).__name__, detail=str(failure))
             raise NotAPicture(_UNREADABLE) from failure
 
 
 def _encode(file: bytes, max_bytes: int) -> EncodedPicture:
-    with Image.open(io.BytesIO(file), formats=FORMATS) as source:  # reads the header alone
+    with Image.open(io.BytesIO(file), formats=FORMATS) as source:  # This reads only the header.
         width, height = source.size
         if width * height > MAX_PIXELS:
             raise NotAPicture(
@@ -71,7 +73,7 @@ def _encode(file: bytes, max_bytes: int) -> EncodedPicture:
             )
         if source.format == "JPEG" and file.count(_START_OF_SCAN) > MAX_SCANS:
             raise NotAPicture("The picture is a JPEG of too many scans. Save it as a plain JPEG.")
-        source.thumbnail((MAX_EDGE, MAX_EDGE))  # decodes a JPEG at a fraction of its size
+        source.thumbnail((MAX_EDGE, MAX_EDGE))  # This decodes a JPEG at a fraction of its size.
         picture = ImageOps.exif_transpose(source)
         is_photo = source.format == "JPEG"
     if is_photo:
@@ -87,7 +89,7 @@ def _encode(file: bytes, max_bytes: int) -> EncodedPicture:
 
 
 def _written(picture: Image.Image, kind: str, **options: int) -> bytes:
-    """Only the pixels, in a new file: Pillow would also write other data that it has read."""
+    """Return a new file with only the pixels, because Pillow would also write other data from the source."""
     bare = Image.new(picture.mode, picture.size)
     bare.paste(picture)
     file = io.BytesIO()

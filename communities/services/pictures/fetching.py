@@ -29,16 +29,16 @@ from communities.services.pictures import copies, encoding, space
 from communities.services.pictures.copies import FETCH
 from communities.services.pictures.encoding import EncodedPicture, NotAPicture
 
-SECONDS = 15.0  # for one picture, redirects included
+SECONDS = 15.0  # The limit for one picture, with redirects.
 LEASE = timedelta(minutes=2)
 WAITS = (timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), timedelta(hours=6))
-AT_ONCE = 2  # pictures in one process, so that webhooks have threads too
+AT_ONCE = 2  # A process fetches at most this many pictures at a time, so that webhooks have threads, too.
 SECONDS_OF_A_RUN = 30
 MAX_REDIRECTS = 3
-MAX_PICTURES = 2_000  # of a community; no more are fetched or uploaded
+MAX_PICTURES = 2_000  # A community has at most this many pictures; no more are fetched or uploaded.
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_MAY_PASS = frozenset({408, 425, 429})  # statuses below 500 after which a retry may succeed
+_MAY_PASS = frozenset({408, 425, 429})  # After these statuses below 500, a retry may succeed.
 _free = threading.BoundedSemaphore(AT_ONCE)
 
 _CLAIM = """
@@ -59,7 +59,7 @@ _CLAIM = """
 
 
 class _Failed(Exception):
-    """The picture was not fetched. `is_final`: a retry would fail as well."""
+    """The picture was not fetched. If `is_final`, a retry would fail as well."""
 
     def __init__(self, problem: str, *, is_final: bool = False) -> None:
         super().__init__(problem)
@@ -119,7 +119,7 @@ def _held(claimed: _Claimed) -> models.QuerySet[Picture]:
 
 
 def _require_sense(claimed: _Claimed) -> None:
-    if claimed.attempt_count > len(WAITS) + 2:  # this picture may have killed the worker that read it
+    if claimed.attempt_count > len(WAITS) + 2:  # This picture may have killed the worker that read it.
         raise _Failed("It was tried too often.", is_final=True)
     earlier = Picture.objects.filter(community_id=claimed.community_id, pk__lt=claimed.id)
     if earlier.count() >= MAX_PICTURES:
@@ -141,7 +141,7 @@ def _fetched(address: str) -> bytes:
 
 
 def _uploaded(name: str) -> bytes:
-    """Another community's copy, or one that was deleted: this site does not fetch from itself."""
+    """Return an uploaded picture of any community, because this site does not fetch from itself."""
     content = Picture.objects.filter(name=name).values_list("content", flat=True).first()
     if content is None:
         raise _Failed("There is no such picture here any more. Upload it again.", is_final=True)
@@ -162,7 +162,7 @@ def _response(address: str, *, seconds: float) -> requests.Response:
         raise _Failed(f"The file is larger than {size:g} MB.", is_final=True) from error
     except TimeoutError as error:
         raise _Failed(f"The host did not send the picture within {SECONDS:g} seconds.") from error
-    # ValueError if a redirect leads to an invalid address
+    # ValueError means that a redirect leads to an invalid address.
     except (requests.RequestException, ValueError) as error:
         raise _Failed("The host could not be reached, or has an address that is not public.") from error
 
@@ -186,7 +186,7 @@ def _store(claimed: _Claimed, picture: EncodedPicture, *, at: datetime) -> None:
         return
     held.update(
         **done,
-        name=random_name(),  # browsers cache the earlier copy for ever under the earlier name
+        name=random_name(),  # Browsers cache the earlier copy for ever under the earlier name.
         content=picture.content,
         content_type=picture.content_type,
         width=picture.width,

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A query that returns `community_id` and `address` for each address in a place. Some may be null.
+    """A query that returns `community_id` and `address` for each address in a place. Some addresses may be
+    null.
 
-    `columns` are the columns that it reads, as `table.column`, so that a test finds those without a place.
+    `columns` are the columns that the query reads, as `table.column`. With them, a test finds columns without
+    a place.
     """
 
     columns: tuple[str, ...]

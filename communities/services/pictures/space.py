@@ -5,11 +5,13 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import connection
 
-_LOCK = 0x7069_6374  # the class of advisory locks
+_LOCK = 0x7069_6374  # The class of advisory locks.
 
 
 def problem(community_id: int, size: int, *, but_id: int = 0) -> str:
-    """Why a file of `size` bytes has no room, in a sentence; empty if it has. `but_id` is replaced by it."""
+    """Return why a file of `size` bytes has no room, in a sentence; empty if it has room. The file replaces
+    the picture `but_id`.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, hashint8(%s))", [_LOCK, community_id])
         cursor.execute(

@@ -14,8 +14,10 @@ from communities.models import Picture
 from communities.services.pictures import places
 from communities.services.pictures.copies import FETCH
 
-KEPT = timedelta(days=1)  # after an address was last written: its script may be restored, by undo or by hand
-KEPT_UPLOADS = timedelta(days=30)  # after an upload was last in use (rule 1.52)
+# A picture is kept for this time after its address was last written, because the script may be restored, by
+# undo or by hand.
+KEPT = timedelta(days=1)
+KEPT_UPLOADS = timedelta(days=30)  # An upload is kept for this time after it was last in use (rule 1.52).
 _USED = "used.community_id = picture.community_id AND used.address = picture.address"
 
 

@@ -17,7 +17,7 @@ from communities.services.pictures.encoding import EncodedPicture, NotAPicture
 from communities.services.pictures.fetching import MAX_PICTURES
 from communities.services.trail import audit
 
-MAX_A_DAY = 200  # of a community
+MAX_A_DAY = 200  # A community may upload at most this many pictures a day.
 
 
 def upload(*, actor: Actor, file: bytes, at: datetime) -> Picture:
@@ -38,7 +38,7 @@ def upload(*, actor: Actor, file: bytes, at: datetime) -> Picture:
 
 @in_transaction
 def _store(*, actor: Actor, picture: EncodedPicture, at: datetime) -> Picture:
-    problem = space.problem(actor.community_id, len(picture.content))  # takes the lock
+    problem = space.problem(actor.community_id, len(picture.content))  # The call takes the lock.
     own = Picture.objects.filter(community_id=actor.community_id)
     same = own.defer("content").filter(is_uploaded=True, digest=picture.digest).first()
     if same is not None:

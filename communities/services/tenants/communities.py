@@ -16,12 +16,13 @@ from communities.services.people import memberships
 from communities.services.pictures import copies
 from communities.services.trail import audit
 
-# Snowflakes count milliseconds since then, followed by 22 bits that distinguish two of the same millisecond.
+# Snowflakes count milliseconds since this moment. The count is followed by 22 bits, which distinguish
+# snowflakes of the same millisecond.
 SNOWFLAKE_EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
 SNOWFLAKE_BITS = 22
 MAX_ID = 2**63 - 1
 _MOST_DIGITS = len(str(MAX_ID))
-MAX_CREDITS = 2**31 - 1  # of the column
+MAX_CREDITS = 2**31 - 1  # The database column allows no larger number.
 
 
 def id_of(text: str) -> int | None:

@@ -35,7 +35,7 @@ def can_pay_follow_up(*, community_id: int, credits_for_ten: int, kept: int) -> 
 def spend_for_follow_up(*, community_id: int, credits_for_ten: int, kept: int) -> bool:
     """Take the credits for further questions, with the first of each ten.
 
-    False if fewer than `kept` would be left.
+    Returns False if fewer than `kept` credits would be left.
     """
     paid = F("bot_credits") - credits_for_ten
     return bool(
@@ -49,7 +49,7 @@ def spend_for_follow_up(*, community_id: int, credits_for_ten: int, kept: int) -
 
 
 def return_follow_up(*, community_id: int, credits_for_ten: int) -> None:
-    """Take back what was taken for a further question that was not asked."""
+    """Take back the credits that were taken for a further question that was not asked."""
     returned = F("bot_credits") + credits_for_ten
     Community.objects.filter(pk=community_id).update(
         bot_credits=Case(
@@ -60,7 +60,9 @@ def return_follow_up(*, community_id: int, credits_for_ten: int) -> None:
 
 
 def _payers(community_id: int, credits_for_ten: int, kept: int) -> QuerySet[Community]:
-    """The community, if its next further question is paid already or it has the credits, and `kept` more."""
+    """Return the community if its next further question is already paid, or if it has the credits for the
+    question and `kept` more.
+    """
     least = credits_for_ten + kept if credits_for_ten else 0
     may_pay = Q(follow_ups_of_ten__gt=0) | Q(bot_credits__gte=least)
     return Community.objects.filter(may_pay, pk=community_id)

@@ -12,7 +12,8 @@ from communities.ground.transactions import in_transaction
 from communities.models import IdempotentRequest
 
 BATCH_SIZE = 5_000
-SETTLED_AFTER = timedelta(days=1)  # a session that gets another key has no listing for a moment
+# A session that gets another key has no listing for a moment, so its listing is deleted only after this time.
+SETTLED_AFTER = timedelta(days=1)
 
 
 def delete_expired_idempotent_requests(*, at: datetime) -> int:

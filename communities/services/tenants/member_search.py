@@ -11,9 +11,9 @@ from communities.services.people import identities
 from communities.services.tenants.communities import id_of
 
 MAX_FOUND = 500
-NEWEST = 1_000  # members who are searched first
+NEWEST = 1_000  # These newest members are searched first.
 
-# For a word that most members have, an index of words reads all the rows before it returns the first.
+# For a word that most members have, an index of words would read all rows before it returns the first row.
 _AMONG_NEWEST = """
     SELECT id FROM (
         SELECT member.id, member.nick, person.name
@@ -52,7 +52,8 @@ _BY_ID = """
 
 
 def find_members(*, community_id: int, term: str, by_all_accounts: bool = True) -> list[int]:
-    """The ids of members whose nick or name has words that begin like those of `term`; at most MAX_FOUND.
+    """Return the ids of members whose nick or name contains words with the beginnings in `term`; at most
+    MAX_FOUND.
 
     If enough of the NEWEST members match, only these are returned. Also finds a member by their complete id,
     and by the id of an account on the chat platform. With `by_all_accounts` it also finds them by an external
@@ -75,10 +76,10 @@ def find_members(*, community_id: int, term: str, by_all_accounts: bool = True) 
 
 
 def find_users(*, among: QuerySet[User], term: str, by_username: bool) -> set[int]:
-    """The ids of users whose name has words that begin like those of `term`; at most MAX_FOUND.
+    """Return the ids of users whose name contains words with the beginnings in `term`; at most MAX_FOUND.
 
-    Also finds a user by their complete id and, with `by_username`, users whose user name begins with the
-    term, at most as many again.
+    Also finds a user by their complete id. With `by_username`, also finds at most MAX_FOUND users whose user
+    name begins with the term.
     """
     words = SearchQuery(as_words(term), config="simple", search_type="raw")
     named = among.exclude(name="").alias(words=SearchVector("name", config="simple")).filter(words=words)
@@ -95,7 +96,9 @@ def find_users(*, among: QuerySet[User], term: str, by_username: bool) -> set[in
 
 
 def as_words(term: str) -> str:
-    """The beginnings of words for `to_tsquery`, in quotes, so that no part of them is an operator."""
+    """Return the beginnings of words for `to_tsquery`, in quotes, so that no part of a word is an
+    operator.
+    """
     return " & ".join(_as_prefix(word) for word in term.split())
 
 

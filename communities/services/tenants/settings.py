@@ -18,7 +18,7 @@ from communities.services.trail import audit
 
 
 class Follow(Protocol):
-    """Follows a change of a community's settings, in its transaction."""
+    """Reacts to a change of a community's settings, in the transaction of the change."""
 
     def __call__(self, *, before: CommunitySettings, after: CommunitySettings, at: datetime) -> None: ...
 
@@ -27,11 +27,13 @@ _followers: list[Follow] = []
 
 
 def follow_by(follow: Follow) -> None:
-    """Register the function that follows changes, from the app that stores what depends on the settings."""
+    """Register the function that reacts to changes, from the app that stores data which depends on the
+    settings.
+    """
     _followers[:] = [follow]
 
 
-# Settings that the first steps ask an admin to choose. A new community has the default of each.
+# Settings that the first steps ask an admin to choose. A new community has default values.
 TO_CHOOSE = ("locale", "time_zone", "default_anonymous_mode")
 PICTURES = ("logo_url", "background_url")
 _COUNT_PROJECTS = """
@@ -110,7 +112,7 @@ def is_chosen(name: str, community: Community, own: CommunitySettings) -> bool:
     """Whether an admin has chosen this setting: it differs from the default, or an entry of the audit trail
     contains it.
 
-    The set-up asks for the privacy of new projects, and for no language or time zone.
+    The set-up asks for the privacy of new projects, and for neither language nor time zone.
     """
     if name == "default_anonymous_mode" and community.user_setup_id is not None:
         return True

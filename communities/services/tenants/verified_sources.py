@@ -32,7 +32,7 @@ from communities.services.people import source_tokens
 from communities.services.trail import audit
 
 YES_COUNTS_FOR = timedelta(hours=24)
-MOST_SOURCES = 100  # of one community
+MOST_SOURCES = 100  # One community has at most this many sources.
 
 log = structlog.get_logger("colloquy.sources")
 
@@ -113,7 +113,8 @@ def ask(
     """Ask the platforms about these sources and a person's accounts, and store the answers.
 
     Stops at the first yes. `rounded_to` is for questions together with anonymous responses: no stored time
-    shows exactly when the person responded. Waits for other servers: never call this inside a transaction.
+    shows exactly when the person responded. The function waits for other servers, so never call it inside a
+    transaction.
     """
     accounts = list(Identity.objects.filter(user_id=user_id, community__isnull=True))
     wanted = in_community(community_id=community_id).filter(pk__in=source_ids)
@@ -127,7 +128,7 @@ def ask(
     for source, account in pairs:
         try:
             passes = _answer(source, account, at=at)
-        except TokenRefused:  # a withdrawn permission counts as a no
+        except TokenRefused:  # A withdrawn permission counts as a no.
             passes, asked = False, asked.with_others(Asked(refused=frozenset([source.provider])))
         except PlatformUnavailable as failure:
             log.warning("sources.unavailable", provider=source.provider, cause=str(failure))
@@ -166,7 +167,7 @@ def add(*, actor: Actor, provider: str, rule: str, target: str, label: str, at: 
     """Add a source.
 
     Refuses all but admins (Forbidden), a rule that the platform cannot answer, a target for a rule without
-    targets, and more than MOST_SOURCES. If two calls run at the same time the second waits, so that the limit
+    targets, and more than MOST_SOURCES sources. Of two simultaneous calls the second waits, so that the limit
     is kept.
     """
     _require_admin(actor)

@@ -34,11 +34,11 @@ from communities.services.trail.presence import IS_PRESENT, LOCKED_ACTOR
 
 Values = Mapping[str, object]
 BATCH_SIZE = 5_000
-MAX_NAME = 200  # characters of the columns
-# For staff without a name; their user name is never shown, because they sign in with it
+MAX_NAME = 200  # The columns have at most this many characters.
+# The name for staff without a name. Their user name is never shown, because they sign in with it.
 NAMELESS_STAFF = "Staff of this site"
 # Letters and digits that cannot be confused. The first character is a letter, so that PostgreSQL reads the
-# whole as one word.
+# whole text as one word.
 _LETTERS, _SIGNS, _LENGTH = "ABCDEFGHJKMNPQRSTVWXYZ", "ABCDEFGHJKMNPQRSTVWXYZ23456789", 8
 
 # The name is the actor's current name, as in `members.display_names`. Without an existing actor no row is
@@ -218,7 +218,7 @@ def _request_id() -> str | None:
 class LastChange:
     """The author of the newest change of a project, with the name that they had then, and the time.
 
-    `name` is None if the service itself made it, or if the person was erased.
+    `name` is None if the service itself made the change, or if the person was erased.
     """
 
     actor_id: int | None
@@ -258,8 +258,8 @@ def erase(
     """Remove a person from the community's entries: as the author, and as the object of entries.
 
     The actions and their times remain. If the person is staff, or ever acted as staff there, all their
-    entries get one new pseudonym, which is returned. It is blank for other people. Nothing connects the
-    pseudonym to the person: it is random, and only the entries contain it. `user_ids` are the person's user
+    entries get one new pseudonym, which is returned. For other people the pseudonym is blank. It is random
+    and only the entries contain it, so nothing connects it to the person. `user_ids` are the person's user
     and the users merged into it, `key_ids` their API keys. There is no other way to change entries.
     """
     users = list(user_ids)

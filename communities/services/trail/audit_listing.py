@@ -59,7 +59,7 @@ class AuditPage:
 def page(
     *, community_id: int, filters: Filters = NO_FILTERS, after: uuid.UUID | None = None, per_page: int
 ) -> AuditPage:
-    """A page of a community's entries, newest first; its cost is the same at any depth.
+    """Return a page of a community's entries, newest first. The cost is the same at any depth.
 
     With `after`, the page starts after that entry. A page of long entries ends early. Raises NotFound if
     there is no such entry.

@@ -1,9 +1,9 @@
 """Whether an actor still exists. Changes by an actor and the erasure of that actor wait for each other.
 
 A request keeps the Actor that it read at its beginning, and the actor may be erased before the request
-writes. A statement that writes the actor's name or id therefore locks the actor's membership, or the user of
-a superuser without membership. An erasure locks the same row before it removes the name: it waits for changes
-in progress. Later changes find no row, and are refused (rules 7.20 and 7.21).
+writes. So a statement that writes the actor's name or id locks the actor's membership, or the user of a
+superuser without membership. An erasure locks the same row before it removes the name, so it waits for
+changes in progress. Later changes find no row, and are refused (rules 7.20 and 7.21).
 
 The lock is `FOR KEY SHARE`. This lock waits only for erasures and merges, and not for changes of the row
 (`FOR NO KEY UPDATE`). So two admins may change each other at the same time.
@@ -88,7 +88,7 @@ def refers_to_nobody(error: Exception) -> bool:
 def successor_of(*, user_id: int) -> int:
     """Return the user into whom this one was merged. Raises ActorGone if there is none.
 
-    Call this after the wait for the lock, because the merge may have had it.
+    Call this after the wait for the lock, because the merge may have held the lock.
     """
     with prepared() as cursor:
         cursor.execute(_SUCCESSOR, [user_id])

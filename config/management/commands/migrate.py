@@ -1,8 +1,10 @@
-"""`migrate` for a site in use: a long statement is not cancelled, and a short one does not stop the site.
+"""`migrate` for a site in use. A long statement is not cancelled, and a short statement does not stop the
+site.
 
-A statement that waits for a lock blocks all others behind it. So it gives up after LOCK_TIMEOUT, and its
-transaction is retried later: a whole migration, or one operation of a migration that is not atomic. An index
-that is created concurrently blocks nobody, and may wait for hours, for example for a backup.
+A statement that waits for a lock blocks all other statements behind it. So the statement gives up after
+LOCK_TIMEOUT, and its transaction is retried later: a whole migration, or one operation of a migration that is
+not atomic. An index that is created concurrently blocks nobody, and may wait for hours, for example for a
+backup.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from config import secret_key
 from config.models import KeyFingerprint
 
 LOCK_TIMEOUT = "2s"
-PAUSES = (1, 2, 4, 8, 15, 30, 30, 30)  # seconds between tries
+PAUSES = (1, 2, 4, 8, 15, 30, 30, 30)  # The seconds between two tries.
 # Indexes that an interrupted REINDEX CONCURRENTLY leaves beside the original index.
 _LEFT_BY_REINDEX = re.compile(r"_cc(new|old)\d*$")
 _INVALID_INDEXES = """
@@ -53,12 +55,12 @@ class Command(migrate.Command):
                 secret_key.record()
         finally:
             if not self._database.in_atomic_block:
-                self._database.close()  # the next connection has the usual timeouts
+                self._database.close()  # The next connection has the usual timeouts.
 
     def migration_progress_callback(
         self, action: str, migration: Migration | None = None, fake: bool = False
     ) -> None:
-        """Prepare each migration: Django calls this outside of its transaction."""
+        """Prepare each migration. Django calls this method outside of the migration's transaction."""
         if migration is not None and action in {"apply_start", "unapply_start"} and not fake:
             self._current = f"{migration.app_label}.{migration.name}"
             names = _concurrent_indexes(migration, forwards=action == "apply_start")
@@ -71,13 +73,13 @@ class Command(migrate.Command):
         super().migration_progress_callback(action, migration, fake)
 
     def _try_each_time(self, operation: Operation) -> None:
-        """Retry an operation by itself, because the operations before it have been committed."""
+        """Retry an operation alone, because the operations before it have been committed."""
         for name in ("database_forwards", "database_backwards"):
             run = getattr(operation, name)
             setattr(operation, name, lambda *args, run=run: self._try(lambda: run(*args)))
 
     def _try(self, run: Callable[[], object]) -> None:
-        """Run a function, and repeat it if it does not get its locks.
+        """Run a function, and repeat it if the function does not get its locks.
 
         Raises CommandError after the last try.
         """
@@ -114,7 +116,7 @@ class Command(migrate.Command):
     def _rebuild_invalid_indexes(self) -> None:
         """Rebuild invalid indexes, which PostgreSQL keeps up to date but does not read.
 
-        Indexes that are being built now are left.
+        Indexes that are being built now remain unchanged.
         """
         with self._database.cursor() as cursor:
             cursor.execute(_INVALID_INDEXES, [self._database.introspection.django_table_names()])

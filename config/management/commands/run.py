@@ -24,7 +24,7 @@ from config.logs import LogFormat
 from config.management.commands.seed_demo import COMMUNITY as DEMO_NAME
 from config.management.commands.seed_demo import COMMUNITY_ID as DEMO_COMMUNITY
 
-SECONDS_BETWEEN_NOTICES = 30  # while the web server does not answer yet
+SECONDS_BETWEEN_NOTICES = 30  # A notice is repeated after this time while the web server does not answer yet.
 WELCOME = """
 Colloquy is running. Press Ctrl-C to stop it.
 
@@ -38,7 +38,7 @@ Colloquy is running. Press Ctrl-C to stop it.
 {notes}
 `make reset` deletes all data of this installation, to start over.
 """
-PAGES = {  # by role in the demo; an older demo may lack some
+PAGES = {  # The pages by their role in the demo. An older demo may lack some of them.
     "survey": "Survey               {address}",
     "poll": "Poll                 {address}",
     "results": "Survey results       {address}",
@@ -206,7 +206,7 @@ def _start_processes(more: dict[str, str]) -> "subprocess.Popen[bytes]":
     environment = os.environ | {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
         "PORT": str(settings.PORT),
-        "BASE_URL": settings.BASE_URL,  # honcho gives each process a PORT of its own
+        "BASE_URL": settings.BASE_URL,  # honcho gives each process its own PORT.
         "SECRET_KEY": settings.SECRET_KEY,
         **_local_webhooks(),
         **more,
@@ -217,7 +217,7 @@ def _start_processes(more: dict[str, str]) -> "subprocess.Popen[bytes]":
         [sys.executable, "-m", "honcho", "start"],
         cwd=settings.BASE_DIR,
         env=environment,
-        start_new_session=True,  # only this process gets Ctrl-C, and passes it on once
+        start_new_session=True,  # Only this process gets Ctrl-C, and passes it on once.
         preexec_fn=lambda: servers.die_with_parent(signal.SIGTERM),
     )
 
@@ -225,7 +225,7 @@ def _start_processes(more: dict[str, str]) -> "subprocess.Popen[bytes]":
 def _is_ready() -> bool:
     host = settings.BIND
     with suppress(ValueError):
-        if ip_address(host).is_unspecified:  # all interfaces
+        if ip_address(host).is_unspecified:  # An unspecified address means all interfaces.
             host = "127.0.0.1"
     request = urllib.request.Request(
         f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}/readyz",

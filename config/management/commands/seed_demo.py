@@ -36,11 +36,11 @@ DEMO = Path(__file__).resolve().parent.parent.parent / "demo"
 COMMUNITY_ID = 1042117710208434176
 COMMUNITY = "Harbour Chess Club"
 TIER = "premium"
-CREDITS = 50  # to try AI with a key of Anthropic
+CREDITS = 50  # The credits are for trying AI with a key of Anthropic.
 KEY_NAME = "Demo"
 LOGIN = "demo"
-SEED_LOCK = 0x436F6C6C6F717579  # the key of an advisory lock
-MEMBERS = {  # name: nick
+SEED_LOCK = 0x436F6C6C6F717579  # The key of an advisory lock.
+MEMBERS = {  # The members' nicks by name.
     "Marit Solheim": "Marit",
     "Adaeze Okafor": "Adaeze",
     "Yuki Tanabe": "Yuki e4",
@@ -55,7 +55,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SET LOCAL lock_timeout = 0")  # another process may be seeding
+            cursor.execute("SET LOCAL lock_timeout = 0")  # Another process may be seeding.
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SEED_LOCK])
             if not Community.objects.filter(pk=COMMUNITY_ID).exists():
                 _seed(at=timezone.now())
@@ -127,9 +127,7 @@ def _paths() -> dict[str, str]:
 
 
 def _note_address(demo: dict[str, str]) -> None:
-    """Write the address of the demo's interface into the file, because the port may change from one run to
-    the next.
-    """
+    """Write the address of the demo's interface into the file, because the port may change between runs."""
     address = f"{settings.BASE_URL}/v1/communities/{COMMUNITY_ID}"
     if demo.get("api") != address:
         _write({**demo, "api": address})

@@ -1,7 +1,7 @@
 """Runs the Celery workers of this machine: one for webhooks, one for AI, and one for everything else.
 
-They are separate so that none delays another: webhook endpoints and AI providers may be slow, and computation
-must not hold up deliveries.
+The workers are separate so that none delays another. Webhook endpoints and AI providers may be slow, and
+computation must not delay deliveries.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from django.core.management.base import BaseCommand
 from config import servers, startup
 
 SECONDS_BETWEEN_CHECKS = 0.1
-FOLLOW_UP_THREADS = 4  # for further questions, for which respondents wait while other jobs take long
-OTHER_THREADS = 10  # for mails, chat and pictures together: the sum of their limits
-SECONDS_TO_STOP = 4  # honcho kills its processes after 5
-MIN_SECONDS_TO_RESTART = 10.0  # a worker that ends earlier cannot work at all
+# These threads are for further questions, for which respondents wait while other jobs take long.
+FOLLOW_UP_THREADS = 4
+OTHER_THREADS = 10  # These threads are for mails, chat and pictures: the sum of their limits.
+SECONDS_TO_STOP = 4  # honcho kills its processes after 5 seconds.
+MIN_SECONDS_TO_RESTART = 10.0  # A worker that ends earlier cannot work at all.
 CELERY = (
     "-m",
     "celery",
@@ -46,7 +47,7 @@ log = structlog.get_logger("colloquy.worker")
 
 @dataclass(frozen=True)
 class Worker:
-    """A Celery worker. `death_signal` is the signal that it gets when this process is killed."""
+    """A Celery worker. It gets the signal `death_signal` when this process is killed."""
 
     arguments: Sequence[str]
     death_signal: signal.Signals
@@ -60,21 +61,22 @@ def workers() -> dict[str, Worker]:
         "default": Worker(
             ["--queues", "celery", "--concurrency", "2"], signal.SIGTERM, {"REMAP_SIGTERM": "SIGQUIT"}
         ),
-        # On SIGTERM its threads end after their current delivery. A thread cannot be interrupted: if its
-        # endpoint hangs, it is killed with the process, and the delivery stays due.
+        # On SIGTERM its threads end after their current delivery. A thread cannot be interrupted. If its
+        # endpoint hangs, the thread is killed with the process, and the delivery remains due.
         "webhooks": Worker(
             [
                 *("--queues", "webhooks", "--pool", "threads"),
-                # Deliveries take WEBHOOKS_THREADS at most (`slow_endpoints.py`), so none delays a mail.
+                # Deliveries use at most WEBHOOKS_THREADS threads (`slow_endpoints.py`), so no delivery delays
+                # a mail.
                 *("--concurrency", str(settings.WEBHOOKS_THREADS + OTHER_THREADS)),
             ],
             signal.SIGKILL,
         ),
-        # As above: another worker takes over a killed job when its lease expires.
+        # When a job is killed, another worker takes it over once its lease has expired.
         "ai": Worker(
             [
                 *("--queues", "ai", "--pool", "threads"),
-                # Jobs take AI_THREADS at most (`jobs.py`), so none delays a further question.
+                # Jobs use at most AI_THREADS threads (`jobs.py`), so no job delays a further question.
                 *("--concurrency", str(settings.AI_THREADS + FOLLOW_UP_THREADS)),
             ],
             signal.SIGKILL,
@@ -112,7 +114,7 @@ class Running:
 
 
 def _is_running(running: Running) -> bool:
-    """Whether the worker runs; one that has ended is restarted, unless it had just started."""
+    """Return whether the worker runs. A worker that has ended is restarted, unless it had just started."""
     if running.process.poll() is None:
         return True
     log.error("worker.ended", worker=running.name, code=running.process.returncode)
@@ -134,14 +136,15 @@ def _process(name: str, worker: Worker) -> subprocess.Popen[bytes]:
         ],
         cwd=settings.BASE_DIR,
         env=os.environ | worker.environment,
-        start_new_session=True,  # only this process gets Ctrl-C and honcho's signals, and passes them on once
+        # Only this process gets Ctrl-C and honcho's signals, and passes them on once.
+        start_new_session=True,
         preexec_fn=partial(_set_death_signal, os.getpid(), worker.death_signal),
     )
 
 
 def _set_death_signal(parent: int, death_signal: signal.Signals) -> None:
     servers.die_with_parent(death_signal)
-    if os.getppid() != parent:  # the parent was killed before the signal was set
+    if os.getppid() != parent:  # The parent was killed before the signal was set.
         os._exit(1)
 
 

@@ -88,7 +88,7 @@ def _page(opened: ProjectPage, template: str | None) -> Page:
     )
     address = reverse("admin:surveys_project_script_preview", args=[opened.project.pk])
     query = f"?{urlencode({'template': template})}" if template else ""
-    return replace(page, address=address + query, is_listed=False)
+    return replace(page, address=address + query)
 
 
 def _drawn(

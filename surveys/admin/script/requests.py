@@ -56,7 +56,8 @@ def script_json(*methods: str, may_read: bool = False) -> Callable[[View[P]], Ch
                 if response is None:
                     page = _open(request, project_id, may_read=may_read)
                     _require_method(request, methods)
-                    body = {} if request.method in SAFE else bodies.parse(bodies.read_raw(request))
+                    raw = b"" if request.method in SAFE else bodies.read_raw(request)
+                    body = bodies.parse(raw, has_long_text=hasattr(answered, "takes_questionnaire"))
                     response = view(request, page, body, *args, **kwargs)
             except ActorGone:
                 response = answer(SIGNED_OUT, status=401)

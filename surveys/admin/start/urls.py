@@ -11,6 +11,7 @@ from surveys.admin.start import views
 START_ROUTES: list[tuple[str, Callable[..., HttpResponseBase], str]] = [
     ("script/generate/", views.generate, "script_generate"),
     ("script/generate/<int:job_id>/", views.job, "script_generate_job"),
+    ("script/convert/", views.convert, "script_convert"),
     ("script/templates/", views.templates, "script_templates"),
     ("script/projects/", views.projects, "script_projects"),
 ]

@@ -10,7 +10,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from communities.ground.errors import Conflict, refuse, refuse_all
+from communities.ground.errors import Conflict, InvalidRequest, refuse, refuse_all
 from communities.ground.sent_text import sent_text
 from communities.models import Community
 from surveys.admin.frame import ProjectPage
@@ -21,6 +21,7 @@ from surveys.engine.script import Violation
 from surveys.models import Generation
 from surveys.services.ai_work import draft_generation, generation
 from surveys.services.ai_work.draft_generation import IS_LIVE, GeneratedScript
+from surveys.services.converting import service as converting
 from surveys.services.drafts import starting
 from surveys.services.scripts import templates as library
 
@@ -48,6 +49,35 @@ def generate(request: HttpRequest, page: ProjectPage, body: Json) -> HttpRespons
         return answer(_job_as_json(page, job), status=202)
     blocks = _blocks(page, body, sources[0])
     return answer(starting.described(actor=page.actor, project=page.project, blocks=blocks, at=page.at))
+
+
+@script_json("POST")
+def convert(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
+    """Blocks from `content`, a questionnaire of another system, in `format` or the one that it seems to have.
+
+    Returns the format, the blocks, the results of a check, and what could not be said. Refused while the
+    project is open.
+    """
+    content = _text(body, "content") if "content" in body else ""
+    if not content.strip() or len(content) > converting.MAX_CONTENT:
+        refuse("content", "required", "Choose a file with a questionnaire.")
+    if page.project.is_live_at(page.at):
+        raise Conflict(IS_LIVE)
+    chosen = body.get("format") or converting.guess(content)
+    if chosen not in converting.FORMATS:
+        refuse("format", "invalid_choice", "This format is not known.")
+    try:
+        converted = converting.convert(format=chosen, content=content)
+    except InvalidRequest as refusal:
+        message = str(refusal.violations[0]["message"]).replace("`content`", "The file")
+        refuse("content", "invalid", message)
+    blocks = starting.complete(converted.blocks)
+    description = starting.described(actor=page.actor, project=page.project, blocks=blocks, at=page.at)
+    unmet = [f"{each['where']}: {each['what']}" for each in converted.unmet]
+    return answer({"format": chosen, **description, "unmet": unmet})
+
+
+convert.takes_questionnaire = True  # type: ignore[attr-defined]  # the limit of the body
 
 
 @script_json("GET", "DELETE")

@@ -15,7 +15,7 @@ TEXT_MODEL = "claude-haiku-5-5"
 
 
 class ClaudeProvider(ModelProvider):
-    """The provider `anthropic`. `model` replaces both models."""
+    """The provider `anthropic`. The argument `model` replaces both configured models."""
 
     name = ANTHROPIC
 

@@ -39,8 +39,10 @@ from surveys.ai.models.request import ModelRequest, UnusableResponseError
 from surveys.ai.provider import ANTHROPIC, BulkState
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
-SECONDS_FOR_A_BULK = 60.0  # for sending one, and for reading its results: some megabytes
-_OVER = ("succeeded", "errored", "canceled", "expired")  # what becomes of a request in a bulk
+# Sending a bulk may take this long, and so may reading its results, which are some megabytes.
+SECONDS_FOR_A_BULK = 60.0
+# Results of these types belong to requests that have ended.
+_OVER = ("succeeded", "errored", "canceled", "expired")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 log = structlog.get_logger("colloquy.ai")
 
@@ -80,7 +82,7 @@ class ProviderClient(ModelClient):
         self._client = anthropic.Anthropic(
             api_key=api_key,
             base_url=base_url or DEFAULT_BASE_URL,
-            max_retries=0,  # its own retries would sleep through any Retry-After
+            max_retries=0,  # The SDK's own retries would sleep through any Retry-After.
             # A redirect would take people's answers to another host.
             http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
             open_telemetry={"traces": {"content_mode": "metadata_only"}},
@@ -131,7 +133,9 @@ class ProviderClient(ModelClient):
     def _bulk_result(
         self, result: JsonObject, parse: Callable[[JsonObject], Result], model: str, purpose: str
     ) -> Result | None:
-        """What a result says, if it is usable. A request that expired or was cancelled cost nothing."""
+        """Return what `parse` makes of a result, if the result is usable. A request that expired or was
+        cancelled cost nothing.
+        """
         call = Call(began_at=self._clock(), attempts=1)
         outcome = str(result.get("type"))
         message = result.get("message")
@@ -153,8 +157,8 @@ class ProviderClient(ModelClient):
         return None
 
     def _bulk(self, method: str, path: str, *, body: object = None) -> str:
-        """A response about a bulk. The address of results that the API names is not used: it may be another
-        host's.
+        """Send a request about a bulk, and return the body of the response. We build the address of results
+        ourselves, because the address that the API names may lead to another host.
         """
         address = f"/v1/messages/batches{path}"
         options: Any = {"timeout": httpx2.Timeout(SECONDS_FOR_A_BULK, connect=SECONDS_TO_CONNECT)}
@@ -223,9 +227,10 @@ def _bulk_id(raw: object) -> str:
 
 
 def _blocks(request: ModelRequest) -> tuple[list[TextBlockParam], list[TextBlockParam]]:
-    """The system prompt and the message of the user, with a mark where the API may cache what is before it.
+    """Return the system prompt and the message of the user, with a mark up to which the API may cache both.
 
-    The mark is at the end of what further requests repeat, if that is as long as the model's cache demands.
+    The mark is at the end of the text that further requests repeat, if that text is as long as the model's
+    cache demands.
     """
     prompt = request.prompt
     system: list[TextBlockParam] = [

@@ -1,7 +1,7 @@
 """The local provider: it drafts scripts from a template library and reads texts by classical statistics.
 
-It works offline, costs nothing, and always gives the same answer to the same request. Its scripts are in the
-language of the intent: English, French, German, Portuguese or Spanish. It writes none in other languages.
+It works offline, costs nothing, and always gives the same answer to the same request. It writes scripts in
+the language of the intent: English, French, German, Portuguese or Spanish. It refuses other languages.
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ class LocalProvider:
     max_batch_size = 2_000
 
     def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ProposedScript:
-        """Fill the template that matches the intent best; with a correction, return a general template as is.
+        """Fill the template that matches the intent best. With a correction, return a general template
+        unchanged.
 
-        The tests check every template against the rules. If a draft breaks a rule all the same, something
-        taken from the intent is the likely cause, so the second draft takes nothing from the intent.
+        The tests check every template against the rules. If a draft still breaks a rule, the cause is
+        probably a text from the intent, so the second draft contains no text from the intent.
         """
         return drafting.draft_for_intent(request) if correction is None else builder.fallback_draft(request)
 
@@ -58,8 +59,9 @@ class LocalProvider:
         """Refuse: templates cannot follow an instruction."""
         raise ProviderError(NEEDS_A_MODEL)
 
-    # The texts load scikit-learn, which takes more than a second and hundreds of megabytes. Workers that only
-    # draft scripts never need it, nor does the web process, which imports the template library.
+    # Reading texts needs scikit-learn, which takes more than a second and hundreds of megabytes to load.
+    # Workers that only draft scripts and the web process, which imports the template library, do without
+    # scikit-learn.
 
     def name_themes(self, sample: TextSample) -> Sequence[TextTheme]:
         """Name themes of the seed codebook that occur in the answers, and clusters of the other answers."""
@@ -68,13 +70,13 @@ class LocalProvider:
         return reading.name_themes(sample)
 
     def assign_themes(self, batch: TextBatch) -> Sequence[TextReading | None]:
-        """Assign answers to themes by the phrases that tell of them, and read sentiment from a lexicon."""
+        """Assign answers to themes by typical phrases of the themes, and read sentiment from a lexicon."""
         from surveys.ai.local.texts import reading  # noqa: PLC0415
 
         return reading.assign_themes(batch)
 
     def begin_bulk(self, batches: Sequence[TextBatch]) -> None:
-        """Begin nothing: everything is read at once."""
+        """Begin nothing: the local provider reads all texts at once."""
 
     def look_at_bulk(self, bulk_id: str) -> BulkState:
         """Refuse: there is no bulk."""
@@ -100,8 +102,8 @@ class LocalProvider:
         return analysis.summarize_analysis(overview)
 
     def answer_question(self, question: ResultsQuestion) -> list[Claim]:
-        """Find the figures whose words are those of the question."""
+        """Return the figures that share their words with the question."""
         return questions.answer_question(question)
 
     def ask_further(self, request: FollowUpRequest) -> None:
-        """Ask nothing: a further question must take up what somebody has said."""
+        """Ask nothing: only a model can refer to what somebody has said."""

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_AT_ONCE = 4  # the library keeps a vector for each piece of each of these texts, so this bounds memory
-_loading = threading.Lock()  # two threads that load at the same time would hold two models
+# The library keeps a vector for each piece of these texts, so a small number of texts saves memory.
+_AT_ONCE = 4
+_loading = threading.Lock()  # Without the lock, two threads that load at the same time would hold two models.
 
 
 def are_available() -> bool:

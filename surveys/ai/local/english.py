@@ -5,17 +5,17 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-MAX_QUOTED_PROMPT = 80  # characters
+MAX_QUOTED_PROMPT = 80  # A longer prompt, in characters, is quoted in part.
 MAX_QUOTED_LABEL = 40
 _QUOTATION_MARKS = str.maketrans({'"': "'", "“": "‘", "”": "’", "„": "‘", "«": "‹", "»": "›"})
-_JOINERS = "\u200c\u200d"  # control characters that hold emojis and some scripts together
+_JOINERS = "\u200c\u200d"  # Control characters that join the parts of emojis, and letters in some scripts.
 _DASHES = "-–—"
 
 
 def quote(text: str, *, length: int = MAX_QUOTED_PROMPT) -> str:
     """Put a text in quotation marks, on one line, truncated.
 
-    Quotation marks inside the text are replaced, so that it cannot end the quotation itself.
+    Quotation marks inside the text are replaced, so that the text cannot end the quotation.
     """
     return f"“{truncate(single_line(text).translate(_QUOTATION_MARKS), length=length)}”"
 
@@ -42,7 +42,7 @@ def truncate(text: str, *, length: int) -> str:
 
 
 def format_percentage(value: float) -> str:
-    """At most one decimal: `28.6%`, `50%`."""
+    """Return a percentage with at most one decimal: `28.6%`, `50%`."""
     return f"{format_number(value, decimals=1)}%"
 
 
@@ -52,7 +52,7 @@ def format_share(part: int, whole: int) -> str:
 
 
 def format_number(value: float, *, decimals: int = 2) -> str:
-    """Rounded, with thousands separators and without trailing zeros: `1,200`, `4.25`, `-3`."""
+    """Return a rounded number with thousands separators and without trailing zeros: `1,200`, `4.25`, `-3`."""
     digits = f"{value:,.{decimals}f}"
     if "." in digits:
         digits = digits.rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-"""Weaknesses of questions, by rules: what books on questionnaires advise against (rule 10.36).
+"""Rules that find weaknesses of questions, from books on questionnaires (rule 10.36).
 
 The words are English, German, French, Spanish and Portuguese. A rule says nothing where it is not sure.
 Source of the kinds: Dillman, Smyth and Christian, Internet, Phone, Mail, and Mixed-Mode Surveys, chapter 4.
@@ -13,9 +13,9 @@ from typing import Any
 
 from surveys.ai.provider import Remark, RemarkCode
 
-MAX_WORDS = 45  # of a prompt
+MAX_WORDS = 45  # A prompt with more words is a long one.
 MAX_WORDS_OF_SENTENCE = 30
-MANY_OPTIONS = 8  # from which on their order matters
+MANY_OPTIONS = 8  # The order of options matters from this number of options on.
 _SCALES = frozenset({"rating", "opinion_scale", "nps"})
 _CHOICES = frozenset({"single_punch", "multi_punch"})
 _LEADING = re.compile(
@@ -50,7 +50,8 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"^\D{0,3}(\d{1,6})\s*(?:-|–|—|to|bis|à|a|até)\s*(\d{1,6})\D{0,20}$")
-_END_OF_SENTENCE = re.compile(r"[.!?…](?:\s|$)")  # the last of several marks: a repetition would be quadratic
+# The pattern matches the last of several marks, because a repetition would take quadratic time.
+_END_OF_SENTENCE = re.compile(r"[.!?…](?:\s|$)")
 Block = Mapping[str, Any]
 
 
@@ -94,7 +95,8 @@ def _weaknesses_of_options(block: Block, prompt: str) -> Iterator[tuple[RemarkCo
     texts = [str(option.get("label") or option.get("value") or "") for option in block.get("options") or ()]
     ranges = [(int(found[1]), int(found[2]), text) for text in texts if (found := _RANGE.match(text.strip()))]
     in_order = sorted(each for each in ranges if each[0] <= each[1])
-    for (_, high, first), (low, _, second) in pairwise(in_order):  # if any overlap, neighbours do
+    # If any two ranges overlap, two neighbours do.
+    for (_, high, first), (low, _, second) in pairwise(in_order):
         if block["type"] == "single_punch" and low <= high:
             yield "overlapping_options", f"Some answers fit “{first}” and “{second}”."
             break

@@ -21,13 +21,14 @@ from surveys.ai.models.json_values import (
 from surveys.ai.models.request import UnusableResponseError
 from surveys.ai.provider import SENTIMENTS, Sentiment, TextBatch, TextReading
 
-MAX_HALVINGS = 14  # of one batch: enough to find two bad answers among a hundred
+# One batch is halved at most this often, which is enough to find two bad answers among a hundred.
+MAX_HALVINGS = 14
 NO_OPINION = "none"
-_MAX_RAW_QUOTE = 300  # the services shorten it further
-_MAX_THEMES = 5  # of one answer
+_MAX_RAW_QUOTE = 300  # A quote with more characters is dropped. The services shorten quotes further.
+_MAX_THEMES = 5  # One answer has at most this many themes.
 
-Piece = range  # numbers of consecutive answers
-Readings = dict[int, TextReading]  # by the number of the answer
+Piece = range  # The numbers of consecutive answers.
+Readings = dict[int, TextReading]  # The readings by the number of the answer.
 
 
 def assign_in_pieces(
@@ -37,10 +38,10 @@ def assign_in_pieces(
     max_characters: int,
     has_time: Callable[[], bool],
 ) -> list[TextReading | None]:
-    """Read a batch by calling `request_piece` for each piece of at most so many characters.
+    """Read a batch by calling `request_piece` for each piece of at most `max_characters` characters.
 
-    Answers for which there is no time count as unread. Raises ProviderError if `request_piece` does, and if
-    nothing at all could be read.
+    Answers for which no time is left count as unread. Raises ProviderError if `request_piece` does, and if no
+    answer could be read.
     """
     readings: Readings = {}
     pieces = deque(_split(batch.answers, max_characters))

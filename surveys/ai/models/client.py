@@ -26,21 +26,21 @@ from surveys.ai.models.request import ModelRequest, UnusableResponseError
 from surveys.ai.provider import NO_BULK, BulkState, ProviderError
 from surveys.ai.spending import Spending
 
-PAUSES = (0.5, 2.0)  # seconds before the second and the third attempt
+PAUSES = (0.5, 2.0)  # The seconds before the second and before the third attempt.
 MAX_PAUSE = 8.0
 MAX_RESPONSE_BYTES = 2_000_000
 SECONDS_TO_CONNECT = 5.0
-_MIN_SHARE_OF_TIME = 1 / 3  # of a request's seconds: with less time left, another attempt would be in vain
+_MIN_SHARE_OF_TIME = 1 / 3  # An attempt starts only if this share of a request's seconds is left.
 
 Result = TypeVar("Result")
 log = structlog.get_logger("colloquy.ai")
 
-# httpx2 logs a line for each request, which says less than ours.
+# httpx2 logs a line for each request, which says less than our log line.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 class StreamedResponse(Protocol):
-    """What the SDKs return for a request whose response is read bit by bit."""
+    """The response of the SDKs to a request whose response is read bit by bit."""
 
     @property
     def headers(self) -> httpx2.Headers: ...
@@ -50,7 +50,7 @@ class StreamedResponse(Protocol):
 
 @dataclass(slots=True)
 class Call:
-    """What the log will say about a request."""
+    """The facts about a request that its log line will contain."""
 
     began_at: float
     attempts: int = 0
@@ -68,8 +68,9 @@ class ModelClient(ABC):
 
     provider: ClassVar[str]
     request_id_header: ClassVar[str]
-    errors: ClassVar[tuple[type[Exception], ...]]  # of the SDK and the transport, for attempts that fail
-    stop_reasons: ClassVar[frozenset[str]]  # those that may be written to the log
+    # The errors of the SDK and the transport that make an attempt fail.
+    errors: ClassVar[tuple[type[Exception], ...]]
+    stop_reasons: ClassVar[frozenset[str]]  # The stop reasons that may be written to the log.
 
     def __init__(
         self,
@@ -95,7 +96,7 @@ class ModelClient(ABC):
 
     @abstractmethod
     def _text_of(self, message: JsonObject, call: Call) -> str:
-        """What the model wrote. Notes the usage and the stop reason. Raises UnusableResponseError."""
+        """Return the text of the model. Notes the usage and the stop reason. Raises UnusableResponseError."""
 
     def send(
         self, request: ModelRequest, parse: Callable[[JsonObject], Result], *, deadline: float
@@ -121,11 +122,13 @@ class ModelClient(ABC):
             self._record(call, outcome, failure, model=request.model, purpose=request.purpose)
 
     def begin_bulk(self, requests: Sequence[ModelRequest]) -> str | None:
-        """Send requests that the API answers within a day. Returns the id of the bulk; None without bulks."""
+        """Send requests that the API answers within a day. Returns the id of the bulk; None if the API has no
+        bulks.
+        """
         return None
 
     def look_at_bulk(self, bulk_id: str) -> BulkState:
-        """How far a bulk is. Raises ProviderError."""
+        """Return the progress of a bulk. Raises ProviderError."""
         raise ProviderError(NO_BULK)
 
     def end_bulk(
@@ -136,7 +139,8 @@ class ModelClient(ABC):
         model: str,
         purpose: str,
     ) -> list[Result | None]:
-        """What each of `parsers` makes of the response to its request; None where there is no usable one.
+        """Return the results of `parsers`, each applied to the response to its request; None for an unusable
+        response.
 
         Raises ProviderError.
         """
@@ -147,7 +151,7 @@ class ModelClient(ABC):
         raise ProviderError(NO_BULK)
 
     def _message(self, request: ModelRequest, call: Call, *, deadline: float) -> JsonObject:
-        """The API's message, after as many attempts as make sense."""
+        """Return the API's message, after as many attempts as are useful."""
         while True:
             call.attempts += 1
             try:
@@ -182,7 +186,7 @@ class ModelClient(ABC):
                 raw += chunk
                 if len(raw) > MAX_RESPONSE_BYTES:
                     raise RequestFailed(TOO_LONG)
-                # The SDK's timeout is for each read, and starts again with every byte.
+                # The SDK's timeout is for a single read, and starts again with every byte.
                 if self._clock() > ends_at:
                     raise httpx2.ReadTimeout("The response took too long.")
         return _parse_message(bytes(raw))
@@ -250,7 +254,7 @@ def declined() -> UnusableResponseError:
 
 
 def cut_off() -> UnusableResponseError:
-    """The error for an answer that ends too soon. A longer answer would not be finished in time."""
+    """Return the error for an answer that ends too soon. The time would not suffice for a longer answer."""
     return UnusableResponseError("The AI model's answer was too long and was cut off.", outcome="cut_off")
 
 

@@ -42,7 +42,7 @@ class Failure:
 
 
 class RequestFailed(Exception):
-    """A request failed for good."""
+    """A request failed, and no retry will follow."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.outcome)
@@ -55,7 +55,7 @@ UNREACHABLE = Failure("unreachable", "The AI provider could not be reached.", is
 TOO_LONG = Failure("too_long", "The AI provider's response is too long.")
 NO_MESSAGE = Failure("no_message", "The AI provider returned an unexpected response.")
 
-# `{0}` is the beginning of the names of the provider's settings.
+# `{0}` becomes the prefix of the provider's settings.
 _CONFIGURATION = {
     401: "The AI provider rejected our key. The operator must check {0}_API_KEY.",
     402: "The AI provider asks for payment. The operator must check the account of {0}_API_KEY.",
@@ -106,9 +106,9 @@ def _is_temporary(status: int, should_retry: str | None) -> bool:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that the API asks to wait, at most a day; None if the API names no sensible time.
+    """Return the seconds that the API asks to wait, at most a day; None if the API names no sensible time.
 
-    Besides the standard header the API knows one in milliseconds, and fractions of a second in both.
+    Besides the standard header, the API has a header in milliseconds. Both may contain fractions.
     """
     milliseconds, seconds = headers.get("retry-after-ms"), headers.get("retry-after")
     try:

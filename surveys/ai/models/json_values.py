@@ -18,7 +18,7 @@ JsonObject = Mapping[str, Any]
 
 
 def malformed() -> UnusableResponseError:
-    """The error for a response that does not have the form that was asked for."""
+    """Return the error for a response that does not have the requested form."""
     return UnusableResponseError(
         "The AI model's answer does not have the required form.", outcome="misshaped"
     )
@@ -28,7 +28,8 @@ def parse_object(text: str) -> JsonObject:
     """Parse a text that must be one JSON object."""
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):  # also for numbers with thousands of digits, and deeply nested lists
+    # Also catches numbers with thousands of digits, and deeply nested lists.
+    except (ValueError, RecursionError):
         raise malformed() from None
     return as_object(value)
 
@@ -98,7 +99,7 @@ def as_number(value: object) -> int | float | None:
 def _is_finite(number: int | float) -> bool:
     try:
         return math.isfinite(number)
-    except OverflowError:  # an integer with more than 308 digits
+    except OverflowError:  # An integer has more than 308 digits.
         return False
 
 

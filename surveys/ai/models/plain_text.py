@@ -1,10 +1,11 @@
-"""Plain text for people: what a model writes, without markup, links, and orders that came with its data.
+"""Plain text for people, from the text of a model: without markup, links and orders from injected data.
 
     as_plain_line(value, most=80)         one line, or "" where nothing of it can be shown
     as_plain_sentences(value, most=800)   the same for several lines
 
-Prompts ask for plain text, and data are marked as such. This is the second wall, for a model that obeys an
-answer all the same: it has no way to put a link, a mention or an order into a title, a summary or a question.
+Prompts ask for plain text and mark data as data. The functions below are a second protection, for a model
+that obeys an order in an answer: such a model cannot put a link, a mention or an order into a title, a
+summary or a question.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ _ADDRESS = re.compile(
     r"|[\w.+-]@[\w-]+\.\w|(?<!\w)@[A-Za-z_]\w+",
     re.IGNORECASE,
 )
-# Orders to a model, in the languages in which people answer most. No theme or figure is about them, while
-# "members ignore the rules" may well be one.
+# Orders to a model, in the languages in which people answer most. The patterns match no usual theme or
+# figure, such as "members ignore the rules".
 _ORDERS = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|your)\b.{0,40}"
     r"\b(?:instructions?|rules?|prompts?|orders|messages)\b"
@@ -39,26 +40,28 @@ _ORDERS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _GAP = re.compile(r"[ \t]{2,}")
-_HIDDEN = {"Cf", "Co", "Cn"}  # marks of direction, characters of no width, private ones
-_JOINERS = "\u200c\u200d"  # they hold emojis and some scripts together
+_HIDDEN = {"Cf", "Co", "Cn"}  # Marks of direction, characters without width, and private characters.
+_JOINERS = "\u200c\u200d"  # These characters join the parts of emojis, and letters in some scripts.
 
 
 def as_plain_line(value: object, *, most: int) -> str:
-    """A text as one line of plain text. A text with an address, a mention or an order to a model becomes
-    empty.
+    """Return a text as one line of plain text. A text with an address, a mention or an order to a model
+    becomes empty.
     """
     text = _plain(as_line(value, most=10 * most))
     return "" if is_suspicious(text) else as_line(text, most=most)
 
 
 def as_plain_sentences(value: object, *, most: int) -> str:
-    """A plain text, cut after a whole sentence; empty as `as_plain_line` is."""
+    """Return a plain text, cut after a whole sentence. A text that `as_plain_line` empties becomes empty
+    here, too.
+    """
     text = _plain(as_sentences(value, most=10 * most))
     return "" if is_suspicious(text) else as_sentences(text, most=most)
 
 
 def is_suspicious(text: str) -> bool:
-    """Whether a text holds an address, a mention, or an order to a model."""
+    """Return whether a text contains an address, a mention, or an order to a model."""
     return bool(_ADDRESS.search(text) or _ORDERS.search(text))
 
 

@@ -1,4 +1,4 @@
-"""What we know about models: the prices of their tokens, what their caches demand, and their settings."""
+"""Facts about models: the prices of their tokens, the requirements of their caches, and their settings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TokenPrices:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """Facts about one model. `long_prices` apply to inputs of more than `long_from` tokens, if it has any.
+    """Facts about one model. `long_prices`, if any, apply to inputs of more than `long_from` tokens.
 
     A beginning of fewer than `cacheable_from` tokens is not cached.
     """
@@ -58,7 +58,8 @@ MODELS: Mapping[str, ModelInfo] = {
     "claude-sonnet-5-5": ModelInfo(TokenPrices(2.0, 10.0, 2.5, 0.1)),
     "claude-haiku-5-5": ModelInfo(
         TokenPrices(0.1, 0.5, 0.125, 0.01),
-        cacheable_from=4_096,  # as of its predecessor; what holds for this one could not be looked up
+        # We could not look up this number, so it is the number of the model's predecessor.
+        cacheable_from=4_096,
         long_from=100_000,
         long_prices=TokenPrices(0.5, 2.5, 0.625, 0.05),
     ),
@@ -68,7 +69,8 @@ MODELS: Mapping[str, ModelInfo] = {
 }
 
 
-BULK_SHARE = 0.5  # of its price is what a token costs in a bulk, by the provider's page on batch processing
+# A token in a bulk costs this part of its price, by the provider's page on batch processing.
+BULK_SHARE = 0.5
 
 
 def cost_of(model: str, usage: TokenUsage, *, in_bulk: bool = False) -> float | None:
@@ -86,5 +88,7 @@ def accepts_effort(model: str) -> bool:
 
 
 def can_cache(model: str, *, characters: int) -> bool:
-    """Whether a beginning of this length may be cached. A token has about four characters."""
+    """Return whether the API can cache the first `characters` characters of a prompt. A token has about four
+    characters.
+    """
     return model in MODELS and characters / 4 >= MODELS[model].cacheable_from

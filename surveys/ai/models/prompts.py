@@ -21,9 +21,9 @@ _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}")
 class Prompt:
     """The parts of a prompt, in order.
 
-    `instructions` are the same in every request of a kind. `terms` apply to this work only. `shared` and
-    `data` are the message of the user; `shared` is empty, or the same in all requests of one piece of work,
-    as are its `terms`. So an API can cache `instructions` by themselves, or everything before `data`.
+    `instructions` are the same in every request of a kind. `terms` apply to one piece of work only. `shared`
+    and `data` are the message of the user. `terms` and `shared` are the same in all requests of one piece of
+    work; `shared` may be empty. So an API can cache `instructions` alone, or everything before `data`.
     """
 
     instructions: str
@@ -40,10 +40,10 @@ def build_prompt(
     shared: Mapping[str, object] | None = None,
     additions: Sequence[str] = (),
 ) -> Prompt:
-    """Build the prompt of this name, with the data between boundaries that occur nowhere in them.
+    """Build the prompt of this name. Boundaries that occur nowhere in the data enclose the data.
 
-    `language` is a sentence that says which language to write in. `shared` are data that further requests
-    repeat. `additions` name further files of instructions.
+    `language` is a sentence that says which language to write in. `shared` is data that further requests
+    repeat. `additions` names further files of instructions.
     """
     text, shared_text = _encode(data), "" if shared is None else _encode(shared)
     boundary = _new_boundary(text, shared_text)
@@ -58,9 +58,12 @@ def build_prompt(
 
 
 def language_instruction(source: str, locale: str | None) -> str:
-    """Ask for the language of `source`, such as "the intent", and for the locale if that is unclear."""
+    """Return a sentence that asks for the language of `source`, such as "the intent", or else of
+    the locale.
+    """
     sentence = f"Write in the language of {source}."
-    if locale is not None and _LANGUAGE_TAG.fullmatch(locale):  # a locale is text from outside, too
+    # A locale comes from outside, so it could be an instruction.
+    if locale is not None and _LANGUAGE_TAG.fullmatch(locale):
         sentence += f" Where that is hard to tell, and for its regional spelling, go by the locale {locale}."
     return sentence
 
@@ -76,9 +79,10 @@ def _enclosed(text: str, boundary: str) -> str:
 
 
 def _new_boundary(text: str, shared: str) -> str:
-    """A boundary that does not occur in the data, and that nobody can guess who does not know our secret.
+    """Return a boundary that does not occur in the data. Only somebody who knows our secret can guess the
+    boundary.
 
-    With shared data it follows from them, because an API reads only equal beginnings from its cache.
+    The boundary depends on the shared data, because an API caches only requests with equal beginnings.
     """
     number = 0
     while True:

@@ -39,9 +39,9 @@ from surveys.ai.provider import (
 if TYPE_CHECKING:
     from surveys.ai.models.client import ModelClient
 
-# For one call of a method with all its retries and pieces: less than the lease of a job.
+# The seconds of one call of a method, with all retries and pieces. They end before the lease of a job.
 SECONDS_PER_CALL = 120.0
-# For one request.
+# The seconds of one request.
 SECONDS_FOR_A_SCRIPT = 100.0
 SECONDS_FOR_TEXTS = 60.0
 SECONDS_FOR_A_SUMMARY = 40.0
@@ -51,21 +51,24 @@ _TOKENS_FOR_A_SUMMARY = 4_000
 _TOKENS_FOR_A_FURTHER_QUESTION = 1_500
 _TOKENS_PER_TEXT = 120
 _TOKENS_BESIDE_TEXTS = 4_000
-MAX_TEXTS_SUMMARY = 800  # characters
+MAX_TEXTS_SUMMARY = 800  # A summary of texts has at most this many characters.
 MAX_ANALYSIS_SUMMARY = 1_500
-_MAX_SAMPLED = 500  # characters of one answer in a sample
+_MAX_SAMPLED = 500  # One answer in a sample has at most this many characters.
 
 
 class ModelProvider(ABC):
-    """A provider with a model. All threads of a worker share one instance, and each opens connections late.
+    """A provider with a model. All threads of a worker share one instance, which opens connections at the
+    first request.
 
-    `pause` and `clock` are for tests.
+    Tests replace `pause` and `clock`.
     """
 
     name: str
     max_batch_size = 100
-    max_characters = 60_000  # of the answers in one request; a single answer may have 10,000
-    # Of a response, the model's thinking included. A model cannot write more than this in the time it has.
+    # The answers in one request have at most this many characters; a single answer may have 10,000.
+    max_characters = 60_000
+    # The tokens of one response, with the tokens that the model spends on thinking. A model has no time to
+    # write more.
     max_tokens = 16_000
 
     def __init__(
@@ -222,18 +225,18 @@ class ModelProvider(ABC):
         )
 
     def begin_bulk(self, batches: Sequence[TextBatch]) -> str | None:
-        """Send all batches in one request, each as one piece; None if the API knows no bulks."""
+        """Send all batches in one request, each as one piece; None if the API has no bulks."""
         requests = [self._assignment(batch, range(len(batch.answers))) for batch in batches]
         return self._client.begin_bulk(requests)
 
     def look_at_bulk(self, bulk_id: str) -> BulkState:
-        """Look how far a bulk is."""
+        """Return the progress of a bulk."""
         return self._client.look_at_bulk(bulk_id)
 
     def end_bulk(
         self, bulk_id: str, batches: Sequence[TextBatch]
     ) -> Sequence[Sequence[TextReading | None] | None]:
-        """The readings of the batches; None for one whose response is unusable."""
+        """Return the readings of the batches; None for a batch whose response is unusable."""
 
         def reader(batch: TextBatch) -> Callable[[JsonObject], Sequence[TextReading | None]]:
             def read(response: JsonObject) -> Sequence[TextReading | None]:
@@ -282,7 +285,7 @@ class ModelProvider(ABC):
         return self._client.send(request, read_summary, deadline=self._deadline())
 
     def answer_question(self, question: ResultsQuestion) -> Sequence[Claim]:
-        """Have the model answer from the figures."""
+        """Have the model answer a question from the figures."""
         if not question.figures:
             return []
         prompt = build_prompt(
@@ -344,7 +347,7 @@ class ModelProvider(ABC):
 
 
 def _shortened(answers: Sequence[str], max_characters: int) -> list[str]:
-    """The beginnings of as many answers as there is room for. The sample has no order."""
+    """Return the beginnings of as many answers as fit into `max_characters`. The sample has no order."""
     shortened: list[str] = []
     for answer in answers:
         text = truncate(answer, most=_MAX_SAMPLED)

@@ -1,4 +1,4 @@
-"""Claims about results, remarks on questions, and further questions, as a model writes them: checked."""
+"""Checks of claims about results, remarks on questions, and further questions that a model wrote."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from surveys.ai.quotes import points_elsewhere
 
 MAX_CLAIMS = 8
 MAX_REMARKS = 60
-_MAX_CLAIM = 400  # characters
+_MAX_CLAIM = 400  # A claim has at most this many characters.
 _MAX_REMARK = 300
 _END_OF_SENTENCE = re.compile(r"[.!?…。！？؟](?=\s|$)")
 _QUESTION_MARKS = ("?", "？", "؟")
@@ -44,7 +44,7 @@ _PROMISES = re.compile(
 
 
 def read_claims(response: JsonObject) -> list[Claim]:
-    """The claims with their references. Whether figures bear them out is checked by the services."""
+    """Return the claims with their references. The services check whether the figures confirm the claims."""
     if not isinstance(response.get("claims"), list):
         raise malformed()
     claims = []
@@ -57,7 +57,7 @@ def read_claims(response: JsonObject) -> list[Claim]:
 
 
 def read_remarks(response: JsonObject, *, count: int) -> list[Remark]:
-    """The remarks on one of the `count` blocks, one of each code for a block."""
+    """Return the remarks on the `count` blocks; at most one remark of each code for a block."""
     if not isinstance(response.get("remarks"), list):
         raise malformed()
     remarks: dict[tuple[int, str], Remark] = {}
@@ -70,9 +70,9 @@ def read_remarks(response: JsonObject, *, count: int) -> list[Remark]:
 
 
 def read_further_question(response: JsonObject, request: FollowUpRequest) -> str | None:
-    """The further question if it is one sentence, new, and leads nowhere else; else None.
+    """Return the further question if it is one new sentence without a link or an address; else None.
 
-    It is neither a promise nor an opinion.
+    A promise or an opinion is not accepted, either.
     """
     if as_flag(response.get("is_clear")):
         return None

@@ -1,4 +1,4 @@
-"""One request to the model, and the error for a response of no use. Loads no SDK."""
+"""One request to the model, and the error for an unusable response. Loads no SDK."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class ModelRequest:
 
 
 class UnusableResponseError(ProviderError):
-    """The model responded, but not with what was asked. Asking for less may help; asking again will not.
+    """The model responded, but without a usable answer. A smaller request may succeed; the same request would
+    fail again.
 
     `outcome` is one word for the log.
     """

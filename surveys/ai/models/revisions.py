@@ -1,8 +1,10 @@
-"""Changes of a script: the script as a model reads it, and what it writes put over the stored script.
+"""Changes of a script: the script in the form that a model reads, and the model's changes to the stored
+script.
 
-A model writes blocks in a simpler form than the one of our API. So what it leaves as it was shown keeps the
-stored value, and what that form cannot express (pictures, rewards, complex logic) is never lost. A stored
-option keeps its value, to which answers and logic point: another wording becomes its label.
+A model writes blocks in a simpler form than the form of our API. So a part that the model did not change
+keeps the stored value. A part that the simpler form cannot express (pictures, rewards, complex logic) is
+never lost. A stored option keeps its value, to which answers and logic point. A new wording of the option
+becomes its label.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from surveys.engine.rules import naming
 from surveys.engine.script import CHOICES, SCALES, WITH_ITEMS, title_case
 
 KEPT = "kept"
-Block = Mapping[str, Any]  # as our API returns it
+Block = Mapping[str, Any]  # A block as our API returns it.
 _PLAIN = (
     "name",
     "prompt",
@@ -51,7 +53,7 @@ _PLACES = {"single_punch": "correct_answer_index", "multi_punch": "correct_answe
 
 
 def shown_script(blocks: Sequence[Block]) -> list[dict[str, object]]:
-    """The blocks of a script in the form in which a model writes them, with the ids of blocks and options."""
+    """Return the blocks of a script in the model's form, with the ids of blocks and options."""
     texts = {_key(block): {option["value"]: _text(option) for option in _options(block)} for block in blocks}
     return [_shown_block(block, texts) for block in blocks]
 
@@ -98,7 +100,9 @@ def _is_point(option: Mapping[str, Any]) -> bool:
 def _shown_conditions(
     condition: Mapping[str, Any] | None, texts: Mapping[str, Mapping[str, str]]
 ) -> Iterator[dict[str, object]]:
-    """The comparisons that must all hold; none for a condition that the model's form cannot express."""
+    """Return the comparisons of a condition that must all be true; none if the model's form cannot express
+    the condition.
+    """
     leaves = [] if condition is None else condition.get("all") or [condition]
     if not all(isinstance(leaf, Mapping) and "op" in leaf for leaf in leaves):
         return
@@ -167,7 +171,7 @@ def _with_ids(blocks: Iterable[Block]) -> Iterator[Block]:
 def _pairs(
     raw_blocks: Iterable[JsonObject], stored: Mapping[int, Block]
 ) -> Iterator[tuple[JsonObject, Block | None]]:
-    """Each block that the model wrote with the stored one of its id; None for a new block.
+    """Yield each block that the model wrote with the stored block of the same id; None for a new block.
 
     A stored block is paired once, and only with a block of the same type.
     """
@@ -188,7 +192,7 @@ def _pairs(
 def _values_by_text(
     pairs: Iterable[tuple[JsonObject, Block | None]], blocks: Iterable[Block]
 ) -> dict[str, dict[str, str]]:
-    """The values of stored options by their old and their new texts, for each block by name."""
+    """Return the values of stored options by their old and new texts, for each block by name."""
     values = {_key(block): {_text(option): option["value"] for option in _options(block)} for block in blocks}
     for raw, block in pairs:
         by_id = {option.get("id"): option["value"] for option in _options(block or {})}
@@ -246,7 +250,9 @@ def _changed(
 
 
 def _set_point_labels(changed: Fields, raw: JsonObject, shown: JsonObject) -> None:
-    """Word the labels of points anew; a point has one only if the stored scale has options."""
+    """Replace the labels of points that the model changed. A point has a label only if the stored scale has
+    options.
+    """
     before, after = _labels_by_point(shown), _labels_by_point(raw)
     if before == after or not _options(changed):
         return
@@ -265,7 +271,9 @@ def _labels_by_point(raw: JsonObject) -> dict[str, str]:
 
 
 def _set_points(changed: Fields, block: Block, after: Fields) -> None:
-    """Cut or extend the options of a scale to the new points. A right answer that is cut is removed."""
+    """Cut or extend the options of a scale to the new points. A right answer on a point that no longer exists
+    is removed.
+    """
     if not _options(block) or "min" not in after or "max" not in after:
         return
     stored = {option["value"]: option for option in _options(block)}
@@ -287,7 +295,9 @@ def _ids(raw: JsonObject) -> list[int | None]:
 
 
 def _changed_options(block: Block, raw: JsonObject, after: Fields) -> list[Fields]:
-    """The options as the model wrote them, over the stored ones of the same ids, in their new order."""
+    """Return the options as the model wrote them, merged into the stored options with the same ids, in the
+    new order.
+    """
     stored = {option.get("id"): option for option in _options(block)}
     options = []
     for option_id, option in zip(_ids(raw), after.get("options", ()), strict=True):

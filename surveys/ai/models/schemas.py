@@ -1,8 +1,8 @@
-"""JSON schemas of the model's responses, within the part of JSON schema that the API enforces.
+"""JSON schemas of the model's responses. They use only the parts of JSON schema that the API enforces.
 
 The API supports no limits on lengths and numbers, and at most 24 optional properties and 16 unions in a
-schema. So nothing is nullable, the type of a block decides its fields, texts that may be missing are required
-and may be empty, one `kind` says what is special about an option, and the prompts state the rest.
+schema. So nothing is nullable, and the type of a block decides its fields. Texts that may be missing are
+required and may be empty. One `kind` names the special role of an option. The prompts state all other limits.
 """
 
 from __future__ import annotations
@@ -132,7 +132,8 @@ _KEPT = _object({"type": {"type": "string", "const": "kept"}, "id": _INTEGER})
 
 
 def _with_id(block: Schema) -> Schema:
-    """The schema of a block that may be in the script already, as may its options: a new one has the id 0.
+    """Return the schema of a block with ids for the block and its options. A new block or option has the id
+    0.
 
     A scale may have labels on its points.
     """

@@ -36,8 +36,8 @@ _WISHES = {
     "language": re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*"),
 }
 FEEDBACK = ("when_correct", "when_incorrect")
-# What is special about an option, by the type of its block. Neither an option with a text of its own nor an
-# exclusive one is shuffled.
+# The special role of an option, by the type of its block. An option with its own text and an exclusive option
+# are never shuffled.
 OPTION_KINDS = {
     "single_punch": ("plain", "last", "other"),
     "multi_punch": ("plain", "last", "other", "exclusive"),
@@ -47,7 +47,7 @@ _POSITION = re.compile(r"\[(q[0-9]+)\]")
 
 LABELS = ("label_left", "label_center", "label_right")
 
-Fields = dict[str, Any]  # of a block, an option or a condition
+Fields = dict[str, Any]  # The fields of a block, an option or a condition.
 
 
 def read_script(response: JsonObject, request: ScriptRequest) -> ProposedScript:
@@ -75,7 +75,7 @@ def read_script(response: JsonObject, request: ScriptRequest) -> ProposedScript:
 
 
 def read_sentences(raw: object) -> tuple[str, ...]:
-    """Short sentences about a draft, such as what was not met."""
+    """Return short sentences about a draft, such as the wishes that it does not meet."""
     lines = (as_line(item, most=_MAX_SENTENCE) for item in as_list(raw, most=100))
     return tuple(line for line in lines if line)[:_MAX_SENTENCES]
 
@@ -86,7 +86,7 @@ def _read_share(raw: object) -> float | None:
 
 
 def _read_wishes(raw: object) -> dict[str, str]:
-    """The known settings that the intent wishes. Of two wishes for one setting the first counts."""
+    """Return the known settings that the intent wishes. Of two wishes for one setting, the first counts."""
     wishes: dict[str, str] = {}
     for wish in as_objects(raw, most=100):
         setting, value = as_text(wish.get("setting")), as_line(wish.get("value"), most=_MAX_WISH)
@@ -126,7 +126,9 @@ def read_block(raw: JsonObject, block_names: frozenset[str]) -> Fields:
 
 
 def _as_name(block_names: frozenset[str], match: re.Match[str]) -> str:
-    """A token like `[q3]`. The model knows no positions, so it means the block of that name: `[Q3]`."""
+    """Return the token in title case if it names a block: `[q3]` becomes `[Q3]`. The model knows no
+    positions, so `q3` is a name.
+    """
     return f"[{title_case(match[1])}]" if match[1] in block_names else match[0]
 
 
@@ -227,7 +229,7 @@ def _read_multi_punch(raw: JsonObject) -> Fields:
 
 
 def _read_feedback(raw: JsonObject) -> Fields:
-    """The words after an answer, which only a block with a right answer can have."""
+    """Return the texts after an answer, which only a block with a right answer can have."""
     return {key: as_text(raw.get(key)) or None for key in FEEDBACK}
 
 
@@ -243,7 +245,7 @@ def _read_option(raw: JsonObject, type_: str) -> Fields:
     scores = as_objects(raw.get("scores"), most=MAX_OPTIONS)
     points = {
         Bucket(as_text(score.get("bucket"))).key: _required_number(score.get("points"))
-        for score in reversed(scores)  # of two scores for one bucket, the first counts
+        for score in reversed(scores)  # Of two scores for one bucket, the first counts.
     }
     return _without_nulls(
         {
@@ -256,7 +258,9 @@ def _read_option(raw: JsonObject, type_: str) -> Fields:
 
 
 def _of_kind(kind: str, type_: str) -> Fields:
-    """The fields of an option of this kind. Where a block cannot have this kind, the option stays last."""
+    """Return the fields of an option of this kind. If the block's type does not allow the kind, the option
+    only stays last.
+    """
     if kind in ("other", "exclusive") and kind in OPTION_KINDS[type_]:
         return {f"is_{kind}": True}
     return {} if kind in ("", "plain") else {"anchor_position": "last"}
@@ -281,4 +285,4 @@ _READERS: Mapping[str, Callable[[JsonObject], Fields]] = {
     "ranking": _read_ranking,
     "calculated_block": _read_calculated,
 }
-BLOCK_TYPES = frozenset(_READERS)  # those that a model can write
+BLOCK_TYPES = frozenset(_READERS)  # The types that a model can write.

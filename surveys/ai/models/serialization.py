@@ -1,4 +1,4 @@
-"""The data that the model gets, as JSON: intents, scripts, answers, and figures."""
+"""The data that a model gets, as JSON: intents, scripts, answers, and figures."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from surveys.ai.provider import (
 )
 from surveys.engine.script import Bucket
 
-_MAX_PROMPT = 300  # characters
+_MAX_PROMPT = 300  # A prompt has at most this many characters.
 _MAX_BLOCKS = 60
 _MAX_ENTRIES = 12
-_MAX_EXAMPLES, _MAX_EXAMPLE = 30, 300  # answers, characters
+# At most this many examples are sent, each with at most this many characters.
+_MAX_EXAMPLES, _MAX_EXAMPLE = 30, 300
 _MAX_FIGURES = 600
 _MAX_ANSWER = 2_000
 _SCALE_LABELS = ("label_left", "label_center", "label_right")
@@ -35,7 +36,7 @@ Figures = Mapping[str, Any]
 
 
 def serialize_script_request(request: ScriptRequest, correction: Correction | None) -> dict[str, object]:
-    """The intent with its conditions, and the draft to correct."""
+    """Return the intent with its conditions, and the draft to correct, as data for a model."""
     data: dict[str, object] = {"intent": request.intent, "type": request.type}
     if request.community:
         data["community"] = truncate(request.community, most=_MAX_PROMPT)
@@ -47,7 +48,7 @@ def serialize_script_request(request: ScriptRequest, correction: Correction | No
 
 
 def serialize_revision_request(request: RevisionRequest, correction: Correction | None) -> dict[str, object]:
-    """The script with what to change, and the draft to correct."""
+    """Return the script with the requested change, and the draft to correct, as data for a model."""
     data = {"type": request.type, "instruction": request.instruction, "script": shown_script(request.blocks)}
     return data | dict(_conditions(request)) | dict(_correction(correction))
 
@@ -66,7 +67,7 @@ def _correction(correction: Correction | None) -> Iterator[tuple[str, object]]:
 
 
 def serialize_review(blocks: Sequence[Figures]) -> dict[str, object]:
-    """What respondents read of each block, by its position."""
+    """Return the texts of each block that respondents read, by the position of the block."""
     return {"blocks": [{"position": n, **dict(_read_of(block))} for n, block in enumerate(blocks)]}
 
 
@@ -85,7 +86,7 @@ def _read_of(block: Figures) -> Iterator[tuple[str, object]]:
 def serialize_sample(
     sample: TextSample, answers: Sequence[str], known: Sequence[TextTheme]
 ) -> dict[str, object]:
-    """Answers to one question, with the themes that are named already."""
+    """Return answers to one question, with the themes that are already named, as data for a model."""
     return {
         "question": sample.prompt,
         "known_themes": [_theme(theme) for theme in known],
@@ -95,7 +96,9 @@ def serialize_sample(
 
 
 def serialize_codebook(batch: TextBatch) -> dict[str, object]:
-    """What all requests for a question's answers share: the question, its themes by number, the examples."""
+    """Return the data that all requests for one question share: the question, its numbered themes, the
+    examples.
+    """
     data: dict[str, object] = {
         "question": batch.prompt,
         "themes": [{"index": n, **_theme(theme)} for n, theme in enumerate(batch.themes)],
@@ -113,7 +116,7 @@ def serialize_codebook(batch: TextBatch) -> dict[str, object]:
 
 
 def serialize_answers(answers: Mapping[int, str]) -> dict[str, object]:
-    """Answers by their numbers."""
+    """Return answers by their numbers, as data for a model."""
     return {"answers": [{"n": number, "text": text} for number, text in answers.items()]}
 
 
@@ -123,7 +126,7 @@ def _theme(theme: TextTheme) -> dict[str, str]:
 
 
 def serialize_question(question: ResultsQuestion) -> dict[str, object]:
-    """The figures with their references, and what is asked about them."""
+    """Return the figures with their references, and the question about them, as data for a model."""
     return {
         "question": truncate(question.question, most=MAX_QUESTION),
         "figures": [
@@ -138,7 +141,7 @@ def serialize_question(question: ResultsQuestion) -> dict[str, object]:
 
 
 def serialize_follow_up(request: FollowUpRequest) -> dict[str, object]:
-    """A question with its answer, and the further questions so far."""
+    """Return a question with its answer, and the further questions so far, as data for a model."""
     return {
         "question": truncate(request.prompt, most=_MAX_ANSWER),
         "answer": truncate(request.answer, most=_MAX_ANSWER),
@@ -150,7 +153,7 @@ def serialize_follow_up(request: FollowUpRequest) -> dict[str, object]:
 
 
 def serialize_text_figures(figures: TextFigures) -> dict[str, object]:
-    """The counts of one open question, without any answer."""
+    """Return the counts of one open question, without any answer."""
     return {
         "question": truncate(figures.prompt, most=_MAX_PROMPT),
         "answer_count": figures.answer_count,
@@ -169,7 +172,9 @@ def serialize_text_figures(figures: TextFigures) -> dict[str, object]:
 
 
 def serialize_overview(overview: AnalysisOverview) -> dict[str, object]:
-    """The most important figures of a whole analysis, without quotes from answers."""
+    """Return the most important figures of a whole analysis, without quotes from answers, as data for a
+    model.
+    """
     questions = [block for block in overview.blocks if block.get("block_type") != "content_block"]
     return {
         "name": truncate(overview.name, most=_MAX_PROMPT),
@@ -194,14 +199,16 @@ def _block_fields(block: Figures) -> Iterator[tuple[str, object]]:
         entries = [_entry(entry, "average_rank", "first_choice_count") for entry in ranking[:_MAX_ENTRIES]]
         yield "ranking", entries
     if (texts := block.get("open_text")) and texts.get("themes"):
-        keys = ("title", "count", "percentage", "sentiment")  # no quotes
+        keys = ("title", "count", "percentage", "sentiment")  # The keys leave out quotes.
         themes = texts["themes"][:_MAX_ENTRIES]
         yield "themes", [{key: theme.get(key) for key in keys} for theme in themes]
         yield "sentiment", texts.get("sentiment")
 
 
 def _most_frequent(entries: Sequence[Figures]) -> Sequence[Figures]:
-    """The most frequent entries if there are many; otherwise all of them, in their own order."""
+    """Return the most frequent entries if there are many entries; otherwise all entries, in their
+    own order.
+    """
     if len(entries) <= _MAX_ENTRIES:
         return entries
     return sorted(entries, key=lambda entry: entry.get("count") or 0, reverse=True)[:_MAX_ENTRIES]

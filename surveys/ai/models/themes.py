@@ -11,7 +11,7 @@ from surveys.ai.models.plain_text import as_plain_line
 from surveys.ai.models.request import UnusableResponseError
 from surveys.ai.provider import MAX_THEME_DESCRIPTION, MAX_THEME_TITLE, TextTheme
 
-MIN_HALVED = 8  # a smaller sample is not halved
+MIN_HALVED = 8  # A sample with fewer answers is not halved.
 _WORD = regex.compile(r"[\p{L}\p{M}\p{Nd}]+")
 # Words that make no difference between two titles, in the languages in which most titles are written.
 _LIGHT = frozenset(
@@ -21,7 +21,7 @@ _LIGHT = frozenset(
         "o os as e é do da dos das em um uma"
     )
 )
-_SAME_BEGINNING = 5  # of letters, for words that differ in their endings alone
+_SAME_BEGINNING = 5  # Two words differ only in their endings if at least this many first letters agree.
 _MAX_ENDING = 3
 
 
@@ -30,8 +30,8 @@ def name_in_halves(
 ) -> list[TextTheme]:
     """Have themes named by `request`, which gets answers and the themes that are named already.
 
-    If the response is unusable, each half of the answers is requested once: an answer that the model refuses
-    to read does not cost the whole sample. Raises ProviderError if `request` does for both.
+    If the response is unusable, each half of the answers is requested once. So an answer that the model
+    refuses to read does not cost the whole sample. Raises ProviderError if `request` fails for both halves.
     """
     try:
         return request(answers, ())
@@ -51,9 +51,9 @@ def name_in_halves(
 
 
 def read_themes(response: JsonObject, *, known: Sequence[TextTheme], most: int) -> list[TextTheme]:
-    """At most `most` new themes of a response, the first of those that mean the same.
+    """Return at most `most` new themes of a response. Of themes with the same meaning, the first counts.
 
-    Raises UnusableResponseError if it is not in the form asked for.
+    Raises UnusableResponseError if the response does not have the requested form.
     """
     if not isinstance(response.get("themes"), list):
         raise malformed()
@@ -72,7 +72,7 @@ def read_themes(response: JsonObject, *, known: Sequence[TextTheme], most: int) 
 
 
 def _meaning(title: str) -> list[str]:
-    """The words of a title in alphabetical order, without those that make no difference."""
+    """Return the words of a title in alphabetical order, without words that make no difference."""
     words = {word.casefold() for word in _WORD.findall(title)}
     return sorted(words - _LIGHT or words)
 

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 class OpenAIProvider(ModelProvider):
-    """The provider `openai`. Without an address it is OpenAI itself; without a key, a server that needs none.
+    """The provider `openai`. Without an address, requests go to OpenAI; without a key, the server must need
+    none.
 
     The context of another server may be small: there, a request and its answer fit into 16,000 tokens.
     """

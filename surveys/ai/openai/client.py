@@ -1,12 +1,12 @@
-"""The client of chat completions: OpenAI's API, and the servers that speak it. Loads the SDK.
+"""The client of chat completions, for OpenAI's API and compatible servers. Loads the SDK.
 
-Servers differ in what they know. Each client finds out and remembers:
+Servers support different parameters. Each client finds out and remembers two facts about its server:
 
 - a JSON schema (`response_format`) that the server enforces, else "some JSON object", else nothing of that;
 - the name of the limit of tokens, which newer models of OpenAI call by another one.
 
-Some servers accept a schema and ignore it. So all servers but OpenAI's own get the schema in the prompt too,
-a JSON object is also found in the middle of a text, and an answer of the wrong form is requested once more.
+Some servers accept a schema and ignore it. So all servers but OpenAI's own get the schema in the prompt, too.
+A JSON object is also found in the middle of a text. An answer of the wrong form is requested once more.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from surveys.ai.provider import OPENAI
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 SCHEMA, OBJECT, TEXT = "json_schema", "json_object", "text"
-FORMATS = (SCHEMA, OBJECT, TEXT)  # from the one that asks most of a server
+FORMATS = (SCHEMA, OBJECT, TEXT)  # The formats, the most demanding for a server first.
 LIMITS = ("max_tokens", "max_completion_tokens")
-_NOT_UNDERSTOOD = frozenset({400, 415, 422, 501})  # statuses of servers that do not know a parameter
+_NOT_UNDERSTOOD = frozenset({400, 415, 422, 501})  # The statuses of servers that do not support a parameter.
 _TOO_LARGE = re.compile(r"context[ _](?:length|size|window)", re.IGNORECASE)
 _THOUGHTS = re.compile(r"<(/?)think(?:ing)?>")
 _NO_QUOTA = "insufficient_quota"
@@ -65,7 +65,7 @@ logging.getLogger("openai").setLevel(logging.WARNING)
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a server is asked in: one of FORMATS, and one of LIMITS."""
+    """The form of requests that a server understands: one of FORMATS, and one of LIMITS."""
 
     format: str = SCHEMA
     limit: str = "max_tokens"
@@ -98,13 +98,14 @@ class ChatClient(ModelClient):
             organization="",
             project="",
             base_url=base_url or DEFAULT_BASE_URL,
-            max_retries=0,  # its own retries would sleep through any Retry-After
+            max_retries=0,  # The SDK's own retries would sleep through any Retry-After.
             # A redirect would take people's answers, and perhaps the key, to another host.
             http_client=openai.DefaultHttpxClient(follow_redirects=False),
         )
         weakref.finalize(self, self._client.close)
         self._headers = {} if api_key else {"Authorization": openai.omit}
-        # Given as empty texts above, so that OPENAI_ORG_ID and OPENAI_PROJECT_ID are not read.
+        # The client was created with empty texts, so that the SDK does not read OPENAI_ORG_ID and
+        # OPENAI_PROJECT_ID.
         self._client.organization = self._client.project = None
 
     def close(self) -> None:
@@ -114,7 +115,9 @@ class ChatClient(ModelClient):
     def send(
         self, request: ModelRequest, parse: Callable[[JsonObject], Result], *, deadline: float
     ) -> Result:
-        """Send a request, and once more if the model has not kept to the form. Raises ProviderError."""
+        """Send a request, and send it a second time if the response has the wrong form. Raises
+        ProviderError.
+        """
         try:
             return super().send(request, parse, deadline=deadline)
         except UnusableResponseError as unusable:
@@ -125,7 +128,7 @@ class ChatClient(ModelClient):
 
     @contextmanager
     def _open(self, request: ModelRequest, timeout: httpx2.Timeout) -> Iterator[StreamedResponse]:
-        """Send a request in the dialect that worked before, or else in simpler and simpler ones."""
+        """Send a request in the dialect that worked before, or else in simpler dialects one after another."""
         dialect = self._dialect
         tried = {dialect}
         while True:
@@ -182,7 +185,9 @@ class ChatClient(ModelClient):
         return failure_of_status(status, headers, code=error.code, settings="OPENAI")
 
     def _text_of(self, message: JsonObject, call: Call) -> str:
-        """The text with the JSON object, without the model's thoughts and its words around the object."""
+        """Return the text of the JSON object, without the model's thoughts and without words around the
+        object.
+        """
         choices = message.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, Mapping) or not isinstance(choice.get("message"), Mapping):
@@ -202,7 +207,7 @@ class ChatClient(ModelClient):
 
 
 def _without_thoughts(text: str) -> str:
-    """The text without the thoughts of the model. Thoughts without an end stay."""
+    """Return the text without the thoughts of the model. Thoughts without an end mark remain."""
     kept: list[str] = []
     after, begin = 0, None
     for mark in _THOUGHTS.finditer(text):
@@ -216,18 +221,20 @@ def _without_thoughts(text: str) -> str:
 
 
 def _simpler(dialect: Dialect, error: openai.APIStatusError) -> Iterator[Dialect]:
-    """The dialects to try next; none if the error says something else than that this one is not known."""
+    """Yield the dialects to try next; none if the error does not say that the server lacks a parameter."""
     words = _words_of(error)
     if error.status_code not in _NOT_UNDERSTOOD or _TOO_LARGE.search(words):
         return
-    if LIMITS[1] in words:  # "use max_completion_tokens instead", or that this is not known
+    if LIMITS[1] in words:  # The server asks for max_completion_tokens, or does not know that name.
         yield replace(dialect, limit=LIMITS[1 - LIMITS.index(dialect.limit)])
     for simpler in FORMATS[FORMATS.index(dialect.format) + 1 :]:
         yield replace(dialect, format=simpler)
 
 
 def _words_of(error: openai.APIStatusError) -> str:
-    """What the server says about an error, for finding words in it. It is neither logged nor passed on."""
+    """Return the words of an error message, for finding words in it. They are neither logged nor
+    passed on.
+    """
     return json.dumps(error.body, ensure_ascii=False, default=str) if error.body else ""
 
 
@@ -240,7 +247,7 @@ def _schema_in_words(schema: Mapping[str, object]) -> str:
 
 
 def _usage_of(usage: object) -> TokenUsage:
-    """OpenAI counts cached tokens among those of the prompt."""
+    """Return the usage. OpenAI counts cached tokens among the tokens of the prompt."""
     details = usage.get("prompt_tokens_details") if isinstance(usage, Mapping) else None
     cached = token_count(details, "cached_tokens")
     return TokenUsage(

@@ -1,6 +1,6 @@
 """Our schemas in the form of OpenAI's strict mode, in which every property is required.
 
-What may be missing may be null there; `json_values` reads both alike.
+In strict mode a property that may be missing is null; `json_values` reads null like a missing property.
 """
 
 from __future__ import annotations

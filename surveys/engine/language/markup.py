@@ -16,6 +16,7 @@ into the form of the text around them, and are not kept.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from itertools import groupby, islice
 from threading import Lock
 from urllib.parse import urlsplit
 
+import nh3
 from cachetools import LRUCache
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, link
@@ -35,6 +37,8 @@ MAX_SIGNS = 500  # in a text with markup; equal signs in a row count once
 MAX_KEPT = 4_000_000  # characters in a process, of texts and of their forms
 SIZE_OF_KEPT = 400  # bytes that a kept text needs besides its characters
 SCHEMES = frozenset({"http", "https", "mailto"})
+# Removes an address that no browser can open, as the cleaner of pages does.
+_CLEANER = nh3.Cleaner(tags={"a"}, attributes={"a": {"href"}}, url_schemes=set(SCHEMES), link_rel=None)
 _ESCAPABLE = frozenset("\\*_[]-+.)")
 _LETTERS = re.compile(rf"[A-Za-z0-9{WORD}]").match
 _ITEM = re.compile(r"[ \t]{0,3}(?P<sign>[-*+]|[0-9]{1,3}[.)])[ \t]+(?P<text>\S.*)").fullmatch
@@ -179,11 +183,17 @@ def _link(state: StateInline, silent: bool) -> bool:
 
 
 def _is_address(url: str) -> bool:
+    """Whether a link may lead to an address: browsers must find a host in it, where it needs one."""
     try:
         parts = urlsplit(url)
     except ValueError:
         return False
-    return parts.scheme in SCHEMES and bool(parts.netloc or parts.path)
+    has_place = parts.path if parts.scheme == "mailto" else parts.netloc
+    return (
+        parts.scheme in SCHEMES
+        and bool(has_place)
+        and "href" in _CLEANER.clean(f'<a href="{html.escape(url)}">')
+    )
 
 
 def _parser() -> MarkdownIt:

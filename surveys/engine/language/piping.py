@@ -44,6 +44,7 @@ _TARGET = regex.compile(
     r"\]\((?:<[^<>\n]*+>|\\[()]|\[[^\[\]]*+\]|\((?:[^()\[\]]|\[[^\[\]]*+\])*+\)|(?!\]\()[^()])*+\)"
 )
 _MAIL = "](mailto:"
+_in_host = re.compile(r"//[^/?#]*$").search  # a value here decides whether there is a link at all
 _NOTHING = "\0"  # stands for an empty value, until the signs around it are put right; no text contains it
 _AROUND_NOTHING: tuple[tuple[regex.Pattern[str], str | Callable[[regex.Match[str]], str]], ...] = (
     (regex.compile(r"^\0[,:;]? +(\w)", regex.MULTILINE), lambda found: found[1].upper()),
@@ -84,9 +85,13 @@ class Filled(str):
         filled.template, filled.values, filled.addresses = template, values, addresses
         return filled
 
+    def _address(self, found: re.Match[str]) -> str:
+        place = int(found[1])  # none of this text, if an author wrote it in pieces around an empty value
+        return self.addresses[place] if place < len(self.addresses) else found[0]
+
     def put_in(self, form: str, value: Callable[[str], str]) -> str | None:
         """A form of the template, with `value` of each value; None if the form lost the place of one."""
-        pieces = STAND_INS.split(_IN_ADDRESSES.sub(lambda found: self.addresses[int(found[1])], form))
+        pieces = STAND_INS.split(_IN_ADDRESSES.sub(self._address, form))
         if len(pieces) != len(self.values) + 1:
             return None
         return "".join(chain.from_iterable(zip_longest(pieces, map(value, self.values), fillvalue="")))
@@ -168,6 +173,7 @@ def fill(
             value = quote(value, safe="%") if is_in_link else value
         elif is_in_link:
             value = in_address(value, safe="@" if targets[0][0].startswith(_MAIL) else "")
+            keeps_template &= _in_host(text[targets[0].start() : match.start()]) is None
             stand_ins = f"xqz{len(addresses)}zqx" if value else None
             addresses += filter(None, [value])
         elif value and escape:

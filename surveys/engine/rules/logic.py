@@ -22,6 +22,9 @@ _MAX_SCRIPT_SUGGESTIONS = 20  # because the search for similar names is slow
 MAX_SEARCHED = 20_000  # characters that the conditions of a script search for in texts
 LEAST_SEARCHED = 10  # characters that each text counts as, because a search for a short one takes as long
 NAME_SEARCHED = 100  # characters that a name counts as, for each value that its answer may have
+COUNTED_AS = (
+    f"A text counts as at least {LEAST_SEARCHED} characters, each value of a name as {NAME_SEARCHED}."
+)
 
 
 def check(
@@ -51,7 +54,7 @@ def check(
             yield Violation(field, error.code, f"`{key}`: {error.message}", column)
             continue
         if searched <= MAX_SEARCHED:
-            searched += sum(_searched(script, each) for each in comparisons.of_tree(expression.tree))
+            searched += searched_by(expression.tree, script)
         problems = references.check(
             expression, script=script, at=at, suggestions=min(suggestions, MAX_SUGGESTIONS)
         )
@@ -62,11 +65,14 @@ def check(
         elif problems:
             yield from _in_condition(context, condition_key, expression, problems)
     if searched > MAX_SEARCHED:
-        message = (
-            f"The conditions of a script look for more than {MAX_SEARCHED:,} characters in texts by `in`. "
-            f"A text counts as at least {LEAST_SEARCHED} characters, each value of a name as {NAME_SEARCHED}."
-        )
+        limit = f"{MAX_SEARCHED:,} characters in texts by `in`"
+        message = f"The conditions of a script look for more than {limit}. {COUNTED_AS}"
         yield Violation(path, "too_long", message)
+
+
+def searched_by(tree: comparisons.AnyNode, script: Script) -> int:
+    """The number of characters that the comparisons of an expression search for in texts."""
+    return sum(_searched(script, each) for each in comparisons.of_tree(tree))
 
 
 def _searched(script: Script, node: Comparison[Any]) -> int:

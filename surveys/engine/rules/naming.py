@@ -41,7 +41,7 @@ def from_words(prompt: str, *, number: int, taken: Collection[str]) -> str:
             break
         if NAME_PATTERN.fullmatch(longer):  # a digit cannot be first
             stem = longer
-    if not stem or _means_something_else(stem):
+    if not stem or means_something_else(stem):
         while title_case(f"question_{number}") in taken:
             number += 1
         return f"question_{number}"
@@ -52,7 +52,8 @@ def from_words(prompt: str, *, number: int, taken: Collection[str]) -> str:
     return name
 
 
-def _means_something_else(name: str) -> bool:
+def means_something_else(name: str) -> bool:
+    """Whether a text or expression would read this name, in lower case, as something other than a block."""
     return (
         names.is_position(name)
         or names.looks_like_variable(name)

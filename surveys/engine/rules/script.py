@@ -170,6 +170,11 @@ def check_anonymous(
     return found
 
 
+def has_link(text: str | None) -> bool:
+    """Whether a text may have a link."""
+    return bool(text) and "](" in str(text)
+
+
 def has_token_in_link(text: str | None, script: Script) -> bool:
     """Whether the address of a link in a text has a token, by which another site could learn an answer."""
     if not text or "](" not in text:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.contrib.staticfiles import finders
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -100,7 +101,7 @@ def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
 
 @require_safe
 def card(request: HttpRequest, slug: str) -> HttpResponse:
-    """The picture that other sites show with a link to the page; 404 unless anybody may open the page."""
+    """The picture that other sites show with a link to the page; 404 unless the page is listed."""
     try:
         destination = addresses.find(slug=slug)
     except NotFound as refusal:
@@ -110,6 +111,7 @@ def card(request: HttpRequest, slug: str) -> HttpResponse:
         community=destination.community,
         locale=destination.locale,
         is_framed=False,
+        at=timezone.now(),
         brand=destination.brand,
     )
     if not page.is_listed:

@@ -70,6 +70,7 @@ class Visit:
             community=destination.community,
             locale=destination.locale,
             is_framed=is_framed,
+            at=at,
             privacy_url=destination.privacy_url,
             embedded=request.GET,
             brand=destination.brand,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
@@ -148,7 +148,7 @@ def _render(destination: Destination, context: Mapping[str, object], *, status: 
         "note": "",
         "pages": None,
         **context,
-        "page": replace(page, is_listed=False),
+        "page": page,
     }
     html = loader.get_template("results/shared.html").render(context)
     return _with_headers(HttpResponse(html, status=status))

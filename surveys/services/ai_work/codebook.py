@@ -7,7 +7,7 @@
     add(block_id=…, named=…, …)                  themes that a provider has named
 
 Each change raises the version. A theme with a new meaning gets the new version as `since`: the next analysis
-reads all answers against this theme alone. A renamed, merged or removed theme needs no reading.
+reads all answers against this theme alone. No answer is read again for a renamed, merged or removed theme.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from surveys.services.ground import access, history
 from surveys.services.representations.response import ResponseJson
 from surveys.services.responses import service as responses
 
-MAX_THEMES = 24  # of a question, those of staff included
-MAX_MERGED = 200  # merged themes of a question that are remembered for a running analysis
-MAX_PHRASES, MAX_PHRASE = 20, 80  # of a theme, and characters of each
+MAX_THEMES = 24  # A question has at most this many themes, with the themes of staff.
+MAX_MERGED = 200  # A running analysis needs merged themes; at most this many are remembered for a question.
+# A theme has at most this many phrases, and a phrase at most this many characters.
+MAX_PHRASES, MAX_PHRASE = 20, 80
 NOT_ONE_LINE = (
     "must be one line without semicolons, which separate titles in exports, and without characters that "
     "nobody sees."
@@ -47,17 +48,17 @@ NO_QUESTION = "This project has no open question with this id whose answers are 
 
 @dataclass(frozen=True, slots=True)
 class ThemeChange:
-    """A theme as staff wish it. `id` is that of an existing theme; None makes a new theme."""
+    """A theme in the form that staff want. `id` is the id of an existing theme; None makes a new theme."""
 
     title: str
-    description: str | None = None  # None: as it is
+    description: str | None = None  # None leaves the description unchanged.
     is_pinned: bool | None = None
     id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Themes that become one with `into`."""
+    """Themes that are merged into the theme `into`."""
 
     sources: Sequence[int]
     into: int
@@ -72,7 +73,9 @@ class ReadCodebook:
 
 
 def question(*, project: Project, block_id: int) -> Block:
-    """The open question of this project. Raises NotFound unless its answers are read."""
+    """Return the open question of this project. Raises NotFound for a question whose answers are
+    never read.
+    """
     block = Block.objects.filter(readings.IS_READ, project=project, pk=block_id).first()
     if block is None:
         raise NotFound(NO_QUESTION)
@@ -80,14 +83,16 @@ def question(*, project: Project, block_id: int) -> Block:
 
 
 def read(*, project: Project, block_id: int) -> ReadCodebook:
-    """The codebook of a question; version 0 and without themes before anything was read."""
+    """Return the codebook of a question; before the first reading, version 0 without themes."""
     block = question(project=project, block_id=block_id)
     found = Codebook.objects.filter(pk=block.pk).first()
     return ReadCodebook(found.version, live(block_id=block.pk)) if found else ReadCodebook(0)
 
 
 def _locked(project: Project, block_id: int) -> Codebook:
-    """The locked codebook of a question, created if missing. Raises NotFound if the question is gone."""
+    """Return the locked codebook of a question, created if missing. Raises NotFound if the question was
+    deleted.
+    """
     if (
         not Block.objects.select_for_update(no_key=True)
         .filter(pk=block_id)
@@ -127,11 +132,11 @@ def change(
     at: datetime,
     versions_allowed: Set[int] | None = None,
 ) -> ReadCodebook:
-    """Write the themes that a question shall have, and merge others into them.
+    """Write the themes that a question is to have, and merge other themes into these.
 
-    A theme that is neither among `themes` nor merged is removed; if `themes` is None, all themes stay. Raises
-    Conflict if the codebook has none of `versions_allowed` by now, and InvalidRequest for unknown ids, titles
-    that occur twice, too many themes and merges into themselves.
+    A theme that is neither in `themes` nor merged is removed; if `themes` is None, all themes remain. Raises
+    Conflict if the version of the codebook is none of `versions_allowed`. Raises InvalidRequest for unknown
+    ids, titles that occur twice, too many themes, and a merge of a theme into itself.
     """
     block = question(project=project, block_id=block_id)
     book = _locked(project, block_id)
@@ -146,7 +151,7 @@ def change(
     if themes is not None:
         _write(book, there, themes)
     book.save(update_fields=["version"])
-    repository.note_change(project_id=project.pk)  # finished analyses are out of date now
+    repository.note_change(project_id=project.pk)  # Finished analyses are out of date now.
     history.record_codebook(project, block_id=block.pk, actor=actor, at=at)
     return ReadCodebook(book.version, live(block_id=block.pk))
 
@@ -163,8 +168,8 @@ def correct(
 ) -> ResponseJson:
     """Correct the reading of one answer, and return the response.
 
-    Raises NotFound if there is no such response or answer, or its question is not read, and InvalidRequest
-    for themes that the question does not have.
+    Raises NotFound if the response or the answer does not exist, and for a question whose answers are not
+    read. Raises InvalidRequest for themes that the question does not have.
     """
     conversation = repository.lock(conversation_id=response_id)
     if conversation is None or not conversation.is_listed:
@@ -245,10 +250,11 @@ def _merge(book: Codebook, sources: Sequence[Theme], into: Theme) -> None:
 
 
 def _forget_merged(book: Codebook) -> None:
-    """Delete merged themes that no answer can be assigned to any more: all unless an analysis runs.
+    """Delete merged themes to which no answer can be assigned any more. While no analysis runs, these are
+    all.
 
     An analysis that begins later never sees merged themes, because the analysis waits for the lock on the
-    codebook. While an analysis runs, the MAX_MERGED latest merged themes stay.
+    codebook. While an analysis runs, the MAX_MERGED latest merged themes remain.
     """
     is_read = Analysis.objects.filter(Analysis.UNFINISHED, project_id=book.project_id).exists()
     merged = Theme.objects.filter(block_id=book.pk, merged_into__isnull=False).order_by("-since", "-pk")
@@ -259,7 +265,7 @@ def _forget_merged(book: Codebook) -> None:
 def _write(book: Codebook, there: Mapping[int, Theme], themes: Sequence[ThemeChange]) -> None:
     kept = {theme.id for theme in themes}
     remove(block_id=book.pk, ids=[pk for pk in there if pk not in kept])
-    # Titles may change places: each leaves its place, for a text that no title can be, before others take it.
+    # Two titles may be swapped. So each theme first gets a text that no title can be, and then its new title.
     Theme.objects.filter(pk__in=[pk for pk in there if pk in kept]).update(
         title=Concat(Value("\x1f"), Cast("pk", CharField()))
     )
@@ -274,7 +280,7 @@ def _write(book: Codebook, there: Mapping[int, Theme], themes: Sequence[ThemeCha
 
 
 def remove(*, block_id: int, ids: Sequence[int]) -> None:
-    """Delete themes and the themes that were merged into them. Answers stay read, without these themes."""
+    """Delete themes and the themes that were merged into them. Answers remain read, without these themes."""
     if not ids:
         return
     gone = [*ids, *Theme.objects.filter(merged_into_id__in=ids).values_list("pk", flat=True)]
@@ -295,10 +301,10 @@ def remove(*, block_id: int, ids: Sequence[int]) -> None:
 
 @in_transaction
 def for_provider(*, project: Project, block_id: int, provider: str) -> tuple[Codebook, list[Theme]]:
-    """The codebook of a question and its themes, to read answers against.
+    """Return the codebook of a question and its themes, for reading answers against them.
 
     When another provider begins, the themes of the local provider are deleted, because the other provider
-    names better ones. Pinned themes stay, and so do corrections by staff with their themes (rule 10.27).
+    names better themes. Pinned themes remain, and so do corrections by staff with their themes (rule 10.27).
     """
     book = _locked(project, block_id)
     themes = live(block_id=block_id)
@@ -316,10 +322,10 @@ def for_provider(*, project: Project, block_id: int, provider: str) -> tuple[Cod
 def add(
     *, project: Project, block_id: int, named: Sequence[TextTheme], provider: str, unfit: int
 ) -> list[Theme]:
-    """Add the themes that a provider has named, while there is room. A title that a theme has already is left
-    out.
+    """Add the themes that a provider has named, while there is room. A title that another theme already has
+    is left out.
 
-    Returns all themes. `unfit` is how many answers fitted none before.
+    Returns all themes. `unfit` is the number of answers that fitted no theme before.
     """
     book = _locked(project, block_id)
     themes = live(block_id=block_id)
@@ -351,7 +357,9 @@ def _stored(theme: TextTheme, book: Codebook) -> Theme:
 
 
 def one_line(title: str) -> str:
-    """A title that can stand with others in one cell of a table: visible, on one line, without semicolons."""
+    """Return a title that fits into one cell of a table with others: visible, on one line, without
+    semicolons.
+    """
     kept = title if not first_unseen(title) else appearance(title)
     return " ".join(kept.replace(";", ",").split())
 

@@ -7,9 +7,9 @@
     forget(community_id=…, user_id=…)          the same for all jobs of somebody who goes
     requested_by(community_id=…, user_id=…)    what somebody asked for, as personal data
 
-The job is that of `generation`, without a project to deliver to: the editor fetches the blocks and puts them
-into the draft, where they can be undone. Credits are spent when the blocks are fetched. If the work fails or
-nobody fetches it within ten minutes, they are given back.
+A job is a row of `generation` without a project to deliver to. The editor fetches the blocks and puts them
+into the draft, where the author can undo them. The fetch spends the credits. If the work fails, or nobody
+fetches the blocks within ten minutes, the credits are returned.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ IS_LIVE = (
 )
 ALREADY = "A script is being written for this draft already. Wait for it, or cancel it."
 HAS_FAULTS = "The draft has faults. Correct them first; AI then changes what is valid."
-_MARK = "draft:"  # the fingerprints of these jobs begin with it
+_MARK = "draft:"  # The fingerprints of these jobs begin with this mark.
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedScript:
-    """A job as the owner sees it. `blocks` are there once it is completed, `error` if it failed.
+    """A job as its owner sees it. `blocks` has a value once the job is completed, and `error` if the job
+    failed.
 
-    `understood` and `unmet` are sentences about what was asked.
+    `understood` and `unmet` are sentences about the request.
     """
 
     id: int
@@ -66,7 +67,7 @@ class GeneratedScript:
 def begin(*, actor: Actor, project_id: int, intent: str, at: datetime) -> GeneratedScript:
     """Have a worker write a script for the actor's draft. The actor must be allowed to edit the project.
 
-    Refuses an empty intent and one that is too long, an open project, a second job for the same draft, and
+    Refuses an empty intent, an intent that is too long, an open project, a second job for the same draft, and
     too few credits (PaymentRequired). Raises ActorGone if the actor's user has been erased or merged.
     """
     drafts.editable(actor=actor, project_id=project_id)
@@ -79,7 +80,7 @@ def begin(*, actor: Actor, project_id: int, intent: str, at: datetime) -> Genera
 def begin_revision(*, actor: Actor, project_id: int, instruction: str, at: datetime) -> GeneratedScript:
     """Have a worker change the actor's draft, or the script if there is no draft, as instructed.
 
-    Refuses as `begin` does, and raises Conflict where no model works, and for a draft with faults.
+    Refuses as `begin` does, and refuses a draft with faults. Raises Conflict where no model is configured.
     """
     project = drafts.editable(actor=actor, project_id=project_id)
     instruction = _required(instruction, "instruction", "Say what to change.", most=MAX_INSTRUCTION)
@@ -99,20 +100,20 @@ def begin_revision(*, actor: Actor, project_id: int, instruction: str, at: datet
 def look(*, actor: Actor, project_id: int, job_id: int, at: datetime) -> GeneratedScript:
     """The progress of a job. The first look at its blocks spends its credits.
 
-    Raises NotFound for a job of somebody else, of another project, and one that is gone.
+    Raises NotFound for a job that does not exist any more, or that belongs to another user or project.
     """
     project = drafts.editable(actor=actor, project_id=project_id)
     job = _locked(actor, project_id, job_id)
     written = _written(job, project, at)
     if written.blocks is not None and job.credits_used:
-        job.credits_used = 0  # the deletion of the row returns none
+        job.credits_used = 0  # The deletion of the row must return no credits.
         job.save(update_fields=["credits_used"])
     return written
 
 
 @in_transaction
 def cancel(*, actor: Actor, project_id: int, job_id: int) -> None:
-    """Stop a job and give its credits back. A worker that has it discards what it writes. Raises NotFound."""
+    """Stop a job and return its credits. A worker that runs the job discards its result. Raises NotFound."""
     drafts.editable(actor=actor, project_id=project_id)
     job = _locked(actor, project_id, job_id)
     _stop(job)
@@ -130,7 +131,7 @@ def forget(*, community_id: int, user_id: int) -> None:
 
 
 def requested_by(*, community_id: int, user_id: int) -> list[dict[str, object]]:
-    """What a person asked AI to write, change or answer in a community, for as long as the jobs exist."""
+    """Return the texts that a person sent to AI in a community, for as long as the jobs exist."""
     jobs = Generation.objects.filter(community_id=community_id, requested_by_id=user_id).order_by("pk")
     return [
         {
@@ -161,7 +162,9 @@ def _required(text: str, name: str, missing: str, *, most: int) -> str:
 
 
 def _locked_project(actor: Actor, project_id: int, at: datetime) -> Project:
-    """The locked project. So the second of two clicks sees the job of the first. Refuses a second job."""
+    """Return the locked project, so that the second of two clicks sees the job of the first click. Refuses a
+    second job.
+    """
     project = lookup.lock(actor=actor, project_id=project_id)
     presence.require(actor=actor)
     if project.is_live_at(at):
@@ -182,12 +185,14 @@ def _begun(
         at=at,
         **fields,
     )
-    assert job_id is not None  # it is None only for a claim that is answered already
+    assert job_id is not None  # `begin` returns None only for a claim that already has an answer.
     return _written(Generation.objects.get(pk=job_id), project, at)
 
 
 def _request(project: Project, intent: str) -> ScriptRequest:
-    """The request for a script that suits the project. It has points only if the project has scoring on."""
+    """Return the request for a script that suits the project. The script has points only if the project has
+    scoring.
+    """
     script = scripts.load(project_id=project.pk, revision=project.revision)
     community_settings = communities.get_settings(community_id=project.community_id)
     return ScriptRequest(
@@ -211,7 +216,9 @@ def _own(actor: Actor, project_id: int) -> Any:
 
 
 def _fingerprint(project_id: int) -> str:
-    """Marks a job as one for a draft of this project. Those of the API have hashes here."""
+    """Return a fingerprint that marks a job for a draft of this project. Jobs of the API have
+    hashes instead.
+    """
     return f"{_MARK}{project_id}"
 
 

@@ -1,7 +1,8 @@
-"""Further questions about short answers, as a worker has a model write them (rules 10.60 to 10.69 and 10.73).
+"""Further questions about short answers, which a worker has a model write (rules 10.60 to 10.69 and 10.73).
 
-Nothing is locked while the model works. A question counts only if the conversation still waits for a
-question, so a second or a late worker changes nothing. A failure is not retried: the conversation goes on.
+Nothing is locked while the model works. A question counts only if the conversation still waits for it, so a
+second or late worker changes nothing. A failure is not retried: the conversation continues without a
+question.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from surveys.services.ground import jobs
 def ask(*, conversation_id: uuid.UUID, asked: int, now: Callable[[], datetime] = timezone.now) -> None:
     """Have a model write the `asked`-th further question, if the conversation still waits for this question.
 
-    The question is paid before the call, and what was paid is returned if none is asked.
+    The question is paid before the call. The credits are returned if no question is asked.
     """
     began = now()
     request = _request(conversation_id, asked, began)
@@ -45,7 +46,7 @@ def ask(*, conversation_id: uuid.UUID, asked: int, now: Callable[[], datetime] =
     try:
         jobs.close_connection()
         question = ai.get_provider().ask_further(to_ask)
-    except ProviderError:  # logged by the provider
+    except ProviderError:  # The provider has logged the error.
         outcome = "failed"
     finally:
         is_asked = _store(conversation_id, asked, question, now())
@@ -58,8 +59,8 @@ def ask(*, conversation_id: uuid.UUID, asked: int, now: Callable[[], datetime] =
 
 @in_transaction
 def _request(conversation_id: uuid.UUID, asked: int, at: datetime) -> tuple[Project, FollowUpRequest] | None:
-    """The project, and a question with its answer. Tokens are left out: the model gets nothing else of the
-    respondent.
+    """Return the project, and a question with its answer. Tokens are removed, so that the model gets no other
+    data of the respondent.
     """
     loaded = further.waiting(conversation_id=conversation_id, asked=asked, at=at)
     if loaded is None:
@@ -76,7 +77,9 @@ def _request(conversation_id: uuid.UUID, asked: int, at: datetime) -> tuple[Proj
 
 @in_transaction
 def _store(conversation_id: uuid.UUID, asked: int, question: str | None, at: datetime) -> bool:
-    """Put the question, or that there is none, into the conversation. Whether a question is asked now."""
+    """Store the question, or the fact that there is none, in the conversation. Return whether a question is
+    asked now.
+    """
     loaded = further.waiting(conversation_id=conversation_id, asked=asked, at=at)
     if loaded is None:
         return False

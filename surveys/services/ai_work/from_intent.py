@@ -20,7 +20,7 @@ from surveys.services.projects.service import CreatedProject, ProjectPlan
 
 @dataclass(frozen=True)
 class Prepared:
-    """A planned project, and the work that writes its script, finished or not."""
+    """A planned project, and the job that writes its script. The job may be unfinished."""
 
     plan: ProjectPlan
     generation_id: int
@@ -28,7 +28,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class CreatedFromIntent:
-    """A project created from an intent. If `is_pending`, its script comes later."""
+    """A project created from an intent. If `is_pending`, the script follows later."""
 
     created: CreatedProject
     credits_used: int
@@ -46,7 +46,8 @@ def prepare(
 ) -> Prepared | None:
     """Plan a project from the fields of the interface and wait for its script, outside any transaction.
 
-    The arguments and None are as in `generation.begin`, which refuses too, as `projects.plan_project` does.
+    The arguments, and None as a result, are explained in `generation.begin`. Refuses as `generation.begin`
+    and `projects.plan_project` do.
     """
     fields = {**fields, "intent": paragraphs(fields["intent"])}
     names_privacy = "privacy_mode" in fields or "privacy_mode" in (fields.get("settings") or {})

@@ -7,8 +7,8 @@
     deliver   the script into a project created without    the worker
     take_up   what was lost or never fetched               the sweep
 
-Credits are taken in `begin`. `fetch`, `deliver` and `from_intent.create_project` spend them; any other end
-gives them back. `from_intent`, `revision` and `question` prepare the kinds.
+`begin` takes the credits. `fetch`, `deliver` and `from_intent.create_project` spend the credits; any other
+end returns them. `from_intent`, `revision` and `question` prepare the kinds of work.
 """
 
 from __future__ import annotations
@@ -51,15 +51,16 @@ from surveys.services.projects import service as projects
 from surveys.services.scripts import editing as scripts
 
 MAKE = "surveys.make_script"
-KEPT_FOR = timedelta(minutes=10)  # finished work, for a caller who disconnected and tries again
-# A web process has four threads, and other requests need them too. Two requests may wait until the script is
-# ready, and a third for a few seconds. Any further request waits only as long as an idle worker takes without
-# a model; then it answers that the script is still being written.
+# Finished work remains for this time, for a caller who disconnected and tries again.
+KEPT_FOR = timedelta(minutes=10)
+# A web process has four threads, and other requests need threads, too. Two requests may wait until the script
+# is ready, and a third for a few seconds. Any further request waits only as long as an idle worker takes
+# without a model. Then its response says that the script is still being written.
 _long_waits = threading.BoundedSemaphore(2)
 _short_waits = threading.BoundedSemaphore(1)
 SECONDS_OF_A_SHORT_WAIT = 5.0
 SECONDS_OF_ANY_OTHER_WAIT = 0.5
-_MIN_PAUSE, _MAX_PAUSE = 0.03, 0.5  # seconds between two queries
+_MIN_PAUSE, _MAX_PAUSE = 0.03, 0.5  # The seconds between two queries.
 
 Kind = Generation.Kind
 Asked = ScriptRequest | RevisionRequest | ResultsQuestion
@@ -86,11 +87,11 @@ def begin(
     """Have a worker write what is requested, and return the id of that work.
 
     `revised` is the project whose script is changed. With `may_set_privacy` the new project becomes anonymous
-    if that is wished. `claim` and `fingerprint` are hashes of the idempotency key and of the whole request: a
-    retry joins the work of the first request and pays nothing. If that one `is_answered` by now, nothing is
-    left to do, and None is returned. Without a claim the `fingerprint` only marks the work. `requested_by` is
-    the user who follows it in the admin. Refuses another request under the same claim, and as
-    `paying.pay` does.
+    if the request wishes anonymity. `claim` and `fingerprint` are hashes of the idempotency key and of the
+    whole request: a retry joins the work of the first request and pays nothing. Returns None if `is_answered`
+    says that the first request has its response by now. Without a claim the `fingerprint` only marks the
+    work. `requested_by` is the user who follows the work in the admin. Refuses a different request under the
+    same claim, and refuses as `paying.pay` does.
     """
     asked = asdict(request)
     words = writing.WORDS[Kind(kind)]
@@ -125,12 +126,12 @@ def begin(
 
 
 def _place_of(project: Project) -> dict[str, int]:
-    """The project and the revision of a changed script. The provider does not get them."""
+    """Return the project and the revision of a changed script. The provider gets neither."""
     return {"project_id": project.pk, "revision": project.revision}
 
 
 def cost(kind: str) -> int:
-    """The credits that one piece of work takes."""
+    """Return the number of credits that one piece of work costs."""
     if ai.provider_is_free():
         return 0
     return settings.CREDITS_FOR_A_QUESTION if kind == Kind.QUESTION else settings.CREDITS_FOR_A_SCRIPT
@@ -166,11 +167,11 @@ def _seconds_to_wait() -> Iterator[float]:
 
 @in_transaction
 def fetch(*, generation_id: int | None) -> Generation:
-    """Finished work that no project waits for. The row is deleted, and the credits are spent.
+    """Return finished work for which no project waits. The row is deleted, and the credits are spent.
 
     `generation_id` is what `begin` returned. Raises Unavailable if the work failed, or is not ready yet.
     """
-    if generation_id is None:  # the stored response expired after the claim was looked at
+    if generation_id is None:  # The stored response expired after the claim was checked.
         raise Conflict("The response to this Idempotency-Key has just expired; please retry.", retry_after=1)
     generation = locked_unless_failed(generation_id)
     if generation.status != Job.Status.COMPLETED:
@@ -180,9 +181,9 @@ def fetch(*, generation_id: int | None) -> Generation:
 
 
 def require_end(*, generation_id: int, claim: str | None) -> None:
-    """After the wait: raise Unavailable if the work has not ended and its caller has no key to join it again.
+    """Raise Unavailable if the work has not ended after the wait and the caller has no key for a retry.
 
-    Then the work is given up, and its credits are returned.
+    In that case the work is cancelled, and its credits are returned.
     """
     if claim is None and _gave_up(generation_id):
         raise Unavailable(NO_KEY, retry_after=SECONDS_UNTIL_READY)
@@ -269,9 +270,9 @@ def _end_as_failed(generation: Generation, message: str) -> None:
 
 @in_transaction
 def deliver(*, generation_id: int, at: datetime) -> None:
-    """Write a finished script into the project that was created without it, or record that there is none.
+    """Write a finished script into the project that was created without a script, or record a failure.
 
-    Like every change of a project, this locks the project first.
+    Like every change of a project, `deliver` locks the project first.
     """
     finished = Generation.objects.filter(pk=generation_id, project__isnull=False).exclude(Job.UNFINISHED)
     project_id = finished.values_list("project_id", flat=True).first()
@@ -330,8 +331,8 @@ def _clear(at: datetime) -> None:
 
 
 def met_and_unmet(generation: Generation, project: Project) -> tuple[list[str], list[str]]:
-    """What was understood of a request and what was not met, with the project's privacy if the request wished
-    another.
+    """Return sentences about what was understood and not met, and about the project's privacy if the request
+    wished another.
     """
     draft = generation.draft or {}
     understood, unmet = draft.get("understood", []), draft.get("unmet", [])
@@ -372,12 +373,14 @@ def as_json(status: str, generation: Generation, project: Project) -> dict[str, 
 
 
 def method_of(generation: Generation) -> str:
-    """The method of a script: a `template` fitted to the words of the intent, or a `model`."""
+    """Return the method of a script: a `template` fitted to the words of the intent, or a `model`."""
     return "template" if (generation.generated_by or settings.AI_PROVIDER) == LOCAL else "model"
 
 
 def makes_anonymous(generation: Generation) -> bool:
-    """Whether the wish for anonymous answers, as the model understood it, is for us to meet."""
+    """Return whether the application has to make the project anonymous, by the model's reading of the
+    request.
+    """
     draft = generation.draft or {}
     return bool(generation.request.get("may_set_privacy")) and draft.get("privacy") == privacy.ANONYMOUS
 

@@ -1,7 +1,8 @@
-"""What a community pays before a model works for it, and how often (rules 10.3, 10.4 and 10.17).
+"""The price that a community pays before a model works, and limits on the number of jobs (rules 10.3, 10.4
+and 10.17).
 
-Credits of failed and cancelled work are returned. The number of jobs in an hour limits what such work can
-cost the operator. A failed analysis keeps the credits for answers that were read.
+Credits of failed and cancelled work are returned. The limit of jobs in an hour bounds the operator's costs of
+such work. A failed analysis keeps the credits for answers that were read.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from surveys import ai
 
 
 def pay(*, community_id: int, credits: int) -> None:
-    """Count a job of AI, and take its credits where the provider is not free.
+    """Count a job of AI, and take its credits if the provider is not free.
 
-    Raises PaymentRequired if the community has too few, and Conflict with `retry_after` if it has had
-    AI_JOBS_PER_COMMUNITY_AND_HOUR jobs begun in the last hour. A job refused for its credits counts too,
-    and so does one of the local provider, which takes the time of a worker.
+    Raises PaymentRequired if the community has too few credits. Raises Conflict with `retry_after` if the
+    community began AI_JOBS_PER_COMMUNITY_AND_HOUR jobs in the last hour. A job that is refused for its
+    credits counts, too, and so does a job of the local provider, which takes the time of a worker.
     """
     allowance = _count_job(community_id)
     if allowance.is_used_up:
@@ -39,9 +40,9 @@ def pay(*, community_id: int, credits: int) -> None:
 def pay_for_follow_up(*, community_id: int, project_id: int) -> str | None:
     """Count a further question and take the credits for each started ten, before a model writes it.
 
-    Returns why none may be written now, else None: the project or the community had many (`limit`), or
-    further questions have no credits left (`credits`). A question that is refused counts nowhere, so a
-    project at its limit takes none from the others.
+    Returns None, or the reason why no question may be written now: the project or the community has reached
+    its `limit`, or has no `credits` left. A refused question is not counted, so a project at its limit does
+    not use up the limit of other projects.
     """
     counted = (
         (
@@ -72,7 +73,7 @@ def pay_for_follow_up(*, community_id: int, project_id: int) -> str | None:
 
 
 def return_follow_up(*, community_id: int) -> None:
-    """Take back what was taken for a further question that was not asked."""
+    """Undo the count and the credits of a further question that was not asked."""
     communities.return_follow_up(
         community_id=community_id, credits_for_ten=settings.CREDITS_FOR_10_FOLLOW_UPS
     )

@@ -30,12 +30,12 @@ Json = dict[str, Any]
 KIND = Generation.Kind.QUESTION
 CANNOT_BE_TOLD = "This cannot be told from these data."
 NO_JOB = "There is no such question. Its answer was kept for ten minutes."
-_MARK = "question:"  # the fingerprints of these jobs begin with it
+_MARK = "question:"  # The fingerprints of these jobs begin with this mark.
 
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question, as shown to the person who asked. `answer` is None until there is one."""
+    """A question in the form that the person who asked sees. `answer` is None until the answer exists."""
 
     id: int
     question: str
@@ -60,8 +60,8 @@ def prepare(
 ) -> int | None:
     """Have a question answered and wait for the answer, outside any transaction.
 
-    The arguments and None are as in `generation.begin`. Refuses as `result_figures.readable` and
-    `generation.begin` do.
+    The arguments, and None as a result, are explained in `generation.begin`. Refuses as
+    `result_figures.readable` and `generation.begin` do.
     """
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
     generation_id = generation.begin(
@@ -80,7 +80,9 @@ def prepare(
 
 
 def answer(*, actor: Actor, project_id: int, generation_id: int | None, at: datetime) -> Json:
-    """The answer. Refuses as `generation.fetch` does, and whoever may not read results any more."""
+    """Return the answer. Refuses as `generation.fetch` does, and refuses people who may not read results any
+    more.
+    """
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
     access.require_results_reader(actor=actor, project=project, at=at)
     return _as_json(generation.fetch(generation_id=generation_id))
@@ -89,8 +91,8 @@ def answer(*, actor: Actor, project_id: int, generation_id: int | None, at: date
 def begin(*, actor: Actor, project: Project, question: str, ticket: str, at: datetime) -> int:
     """Have a question answered for somebody who follows it on the Results page; returns the job's id.
 
-    The same question under the same `ticket`, as from a form that is sent twice, is asked once. Refuses an
-    empty question and one that is too long, and as `prepare` does.
+    The same question under the same `ticket`, for example from a form that is sent twice, is asked once.
+    Refuses an empty question and a question that is too long, and refuses as `prepare` does.
     """
     question = sent_text(question)
     if not question:
@@ -109,16 +111,17 @@ def begin(*, actor: Actor, project: Project, question: str, ticket: str, at: dat
             requested_by=actor.user_id,
             at=at,
         )
-    assert job_id is not None  # it is None only for a claim whose answer is stored elsewhere
+    assert job_id is not None  # `begin` returns None only for a claim whose answer is stored elsewhere.
     return job_id
 
 
 @in_transaction
 def look(*, actor: Actor, project: Project, job_id: int, at: datetime) -> AskedQuestion:
-    """The progress of an own question on this project. The first look at the answer spends its credits.
+    """Return the progress of the actor's own question on this project. The first look at the answer spends
+    its credits.
 
-    Raises NotFound for one of somebody else, of another project, and one that is gone, and refuses whoever
-    may not read the results any more.
+    Raises NotFound for a question that does not exist any more, or that belongs to another user or project.
+    Refuses people who may not read the results any more.
     """
     access.require_results_reader(actor=actor, project=project, at=at)
     own = Generation.objects.filter(community_id=actor.community_id, requested_by_id=actor.user_id)
@@ -127,7 +130,7 @@ def look(*, actor: Actor, project: Project, job_id: int, at: datetime) -> AskedQ
         raise NotFound(NO_JOB)
     found = _as_json(job) if job.status == Job.Status.COMPLETED else None
     if found and job.credits_used:
-        job.credits_used = 0  # the deletion of the row returns none
+        job.credits_used = 0  # The deletion of the row must return no credits.
         job.save(update_fields=["credits_used"])
     return AskedQuestion(job.pk, job.request["question"], job.status, found, job.error)
 

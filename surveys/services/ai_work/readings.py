@@ -1,4 +1,4 @@
-"""A row for each answer that was read: which answers lack one, storing, correcting, quoting (rule 10.21).
+"""A row for each answer that was read: finding unread answers, storing, correcting, quoting (rule 10.21).
 
     question_ids(project_id=…)                  the open questions that are read
     count_unread(project_id=…, covers=…)        how many answers an analysis would read
@@ -9,9 +9,9 @@
 
 `surveys.services.counting.themes` counts the rows.
 
-An answer without a row is unread, and so is one that the local provider has read while a better provider is
-at work. An answer is outdated if a theme of the question is newer than the row: then only newer themes are
-looked for. A correction by staff is neither unread nor outdated.
+An answer without a row is unread. An answer that the local provider has read is unread while a better
+provider is connected. An answer is outdated if a theme of the question is newer than the row: then only newer
+themes are looked for. A correction by staff is neither unread nor outdated.
 """
 
 from __future__ import annotations
@@ -33,16 +33,18 @@ from surveys.models import Answer, Block, Codebook, Project, Theme
 from surveys.services.conversations import further, repository
 from surveys.services.ground import anonymity, feed_order
 
-MAX_READ = 2_000  # characters of one answer: a price for each text limits what a model reads for it
-MAX_SAMPLE = 300  # answers from which themes are named
+# At most this many characters of one answer are read, because the price is the same for each text.
+MAX_READ = 2_000
+MAX_SAMPLE = 300  # Themes are named from at most this many answers.
 MAX_THEMES_OF_ANSWER = 5
-MAX_EXAMPLES = 20  # corrections that a provider is shown
+MAX_EXAMPLES = 20  # A provider gets at most this many corrections as examples.
 
-_TEXT = f"left({further.WHOLE_TEXT}, {MAX_READ})"  # of an answer `a` in the conversation `c`
+_TEXT = f"left({further.WHOLE_TEXT}, {MAX_READ})"  # The text of an answer `a` in the conversation `c`.
 _COVERS = {"completed": "AND c.completed_at IS NOT NULL", "partial": "AND c.completed_at IS NULL"}
-# Whether a row is of use. `better` is true if a better provider than the local one is at work.
+# The condition for a usable row. `better` is true if a better provider than the local one is connected.
 _IS_READ = f"(r.is_corrected OR NOT %(better)s OR r.generated_by <> '{LOCAL}')"
-# An answer whose theme staff removed, or that staff corrected, is no reason to look for new themes.
+# An answer without themes. If staff removed the theme or corrected the answer, the answer is no reason to
+# look for new themes.
 _IS_UNFIT = "r.themes = '{}' AND NOT r.is_corrected AND NOT r.is_emptied"
 _NEWEST_THEME = """
     coalesce((
@@ -53,7 +55,7 @@ _NEWEST_THEME = """
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """An answer to read. `version` is that of the codebook against which it was read before; 0 for never."""
+    """An answer to read. `version` is the version of the codebook at its last reading; 0 before the first."""
 
     conversation_id: uuid.UUID
     text: str
@@ -71,14 +73,14 @@ IS_READ = (
 def question_ids(*, project_id: int) -> frozenset[int]:
     """The open questions whose answers are read, removed questions included.
 
-    Questions of the intro are left out, because an intro gets to know the respondent: a name holds no theme.
+    Questions of the intro are left out: an intro asks for facts such as a name, which contains no theme.
     Questions for an address, a telephone number or a date are left out, too.
     """
     return frozenset(Block.objects.filter(IS_READ, project_id=project_id).values_list("pk", flat=True))
 
 
 def has_any(*, project_id: int) -> bool:
-    """Whether an open question that analyses read has an answer."""
+    """Return whether an open question that analyses read has an answer."""
     asked = Block.objects.filter(IS_READ, project_id=project_id)
     return Answer.objects.filter(block__in=asked).exists()
 
@@ -116,8 +118,9 @@ def to_read(
     """The next answers to read, cut to MAX_READ: unread answers, or answers that were read before a version
     of the codebook, and not before `since`.
 
-    Costs the same at any depth: hand-written SQL looks up one answer for each conversation. With a plain join
-    PostgreSQL reads all answers from the first one: 50 ms for the 100 after the 150,000th, instead of 1 ms.
+    The cost is the same at any depth, because hand-written SQL looks up one answer for each conversation.
+    With a plain join PostgreSQL would read all answers from the first one: 50 ms for the 100 after the
+    150,000th, instead of 1 ms.
     """
     version, condition = "0", f"(r.version IS NULL OR NOT {_IS_READ})"
     if older_than is not None:
@@ -230,8 +233,8 @@ def examples(*, block_id: int, themes: Sequence[Theme]) -> list[TextExample]:
 
 # --- Storing ----------------------------------------------------------------------------------------------
 
-# A row whose answer was changed or deleted meanwhile is not written. Of themes that were read again, only
-# what was found now counts; earlier sentiments stay.
+# A row is not written if its answer was changed or deleted meanwhile. If themes were read again, only the new
+# result for these themes counts; earlier sentiments remain.
 _STORE = """
     INSERT INTO surveys_reading AS r
         (conversation_id, block_id, themes, sentiment, quote, version, generated_by, is_corrected)
@@ -272,14 +275,14 @@ def store(
     """Store what a provider read in answers against some themes. Returns how many rows were written.
 
     `version` is the version of the codebook when the provider began. A theme that was merged meanwhile counts
-    as the theme into which it was merged. A theme that was removed does not count. Each response tells
-    something new, so `updated_at` moves.
+    as the theme into which it was merged. A theme that was removed does not count. The content of each
+    response changes, so `updated_at` moves.
     """
-    # In this order, as where staff put a reading right: conversations, then the codebook.
+    # Corrections by staff lock in the same order: conversations, then the codebook.
     ids = sorted(text.conversation_id for text in texts)
     fetch_rows("SELECT id FROM surveys_conversation WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [ids])
     if Codebook.objects.select_for_update(of=("self",)).filter(pk=block_id).first() is None:
-        return 0  # the question was deleted
+        return 0  # The question was deleted.
     current = {
         pk: into or pk
         for pk, into in Theme.objects.filter(block_id=block_id).values_list("pk", "merged_into_id")
@@ -343,12 +346,12 @@ def correct(
     }
     written = [pk for (pk,) in fetch_rows(sql, values)]
     _tell(project, written, at=at)
-    repository.note_change(project_id=project.pk)  # a finished analysis is out of date
+    repository.note_change(project_id=project.pk)  # A finished analysis is out of date.
     return bool(written)
 
 
 def _kept(text: Text, reading: TextReading | None) -> TextReading | None:
-    """The reading to store. An answer that could not be read again keeps what was read before."""
+    """Return the reading to store. An answer that could not be read again keeps its earlier reading."""
     return TextReading() if reading is None and text.version else reading
 
 
@@ -360,7 +363,9 @@ def _current_ids(reading: TextReading, against: Sequence[Theme], current: Mappin
 
 
 def _tell(project: Project, ids: Sequence[uuid.UUID], *, at: datetime) -> None:
-    """Note that responses tell something new. Anonymous responses tell it once they are settled."""
+    """Record that the content of responses has changed. Anonymous responses are recorded once they are
+    settled.
+    """
     is_anonymous = project.is_anonymous
     position = (
         f"CASE WHEN is_settled THEN {feed_order.NOW} ELSE changed_in END" if is_anonymous else feed_order.NOW
@@ -380,7 +385,7 @@ QUOTES_TO_CHOOSE_FROM = 12
 
 
 def quotes(*, block_id: int, covers: str, themes: Sequence[int]) -> Mapping[int, Sequence[str]]:
-    """Some quotes of each theme, in a random order that stays, from which different quotes are chosen."""
+    """Return some quotes of each theme in a random but constant order, for choosing different quotes."""
     joined = (
         f"JOIN surveys_conversation c ON c.id = r.conversation_id {_COVERS[covers]}"
         if covers in _COVERS

@@ -33,8 +33,8 @@ from surveys.services.scripts.cache import Catalogue
 Json = Mapping[str, Any]
 
 MAX_FIGURES = 600
-MAX_ENTRIES = 30  # of one question: its most frequent options, items or values
-MAX_PROMPT = 160  # characters
+MAX_ENTRIES = 30  # Each question gives at most this many options, items or values, the most frequent first.
+MAX_PROMPT = 160  # A prompt has at most this many characters.
 BEING_COUNTED = "These results are being counted. Please ask again in a few seconds."
 
 
@@ -52,7 +52,7 @@ def readable(*, actor: Actor, project: Project, at: datetime) -> list[Referenced
 
 
 def _texts(project: Project, seen: Figures | SharedResults, at: datetime) -> Mapping[int, Json | None]:
-    """What was read in the answers to open questions, by block.
+    """Return the findings in the answers to open questions, by block.
 
     Readers of shared results of an anonymous project get the counts of the latest analysis.
     """
@@ -76,11 +76,11 @@ def _of(
         for variable in seen.variables:
             yield from _mean(f"b{variable['block_id']}", f"result “{variable['name']}”", variable)
         for field in seen.fields:
-            # A value that few people have may be the address or the name of somebody.
+            # A value that few people gave may be somebody's address or name.
             shared = [entry for entry in field["distribution"] if entry["count"] >= LEAST_ANSWERS]
             yield from _entries(f"field.{field['name']}", f"Field “{field['name']}”", shared, field["count"])
     for block in seen.blocks:
-        if block["response_count"] is not None:  # else too few have answered
+        if block["response_count"] is not None:  # The count is null if too few people have answered.
             yield from _of_block(block, catalogue, texts.get(block["block_id"]))
 
 
@@ -123,7 +123,7 @@ def _of_text(key: str, title: str, text: Json) -> Iterator[ReferencedFigure]:
 
 
 def _mean(key: str, what: str, numbers: Json) -> Iterator[ReferencedFigure]:
-    """The average, and the two extreme numbers where the reader gets them."""
+    """Yield the average, and the two extreme numbers if the reader may see them."""
     if numbers["mean"] is None:
         return
     yield ReferencedFigure(f"{key}.mean", f"Average of {what}", _rounded(numbers["mean"]))

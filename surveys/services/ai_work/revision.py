@@ -1,4 +1,4 @@
-"""Changes of a script that AI proposes by an instruction (rules 10.50 to 10.52). Nothing is saved here.
+"""Changes of a script that AI proposes by an instruction (rules 10.50 to 10.52). This module saves nothing.
 
 prepare(actor=…, project_id=…, instruction=…, …)    begin, and wait for it
 propose(actor=…, project_id=…, generation_id=…)     what it came to, with what differs by block
@@ -34,7 +34,7 @@ _DERIVED = ("id", "position", "precondition")
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A changed script, with its differences from the stored one as it was at this revision."""
+    """A changed script, with its differences from the stored script at the revision of the request."""
 
     revision: int
     body: Json
@@ -50,10 +50,10 @@ def prepare(
     is_answered: Callable[[], bool],
     at: datetime,
 ) -> int | None:
-    """Have AI change the script of a project and wait for it, outside any transaction.
+    """Have AI change the script of a project, and wait for the result, outside any transaction.
 
-    The arguments and None are as in `generation.begin`. Refuses an actor who may not edit the project, raises
-    Conflict where no model works, and refuses as `generation.begin` does.
+    The arguments, and None as a result, are explained in `generation.begin`. Refuses an actor who may not
+    edit the project, raises Conflict where no model is configured, and refuses as `generation.begin` does.
     """
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
     access.require_editor(actor=actor, project=project)
@@ -75,13 +75,13 @@ def prepare(
 
 
 def require_model() -> None:
-    """Raise Conflict where only the local provider works."""
+    """Raise Conflict where only the local provider is configured."""
     if ai.provider_is_free():
         raise Conflict(NEEDS_A_MODEL)
 
 
 def request_of(project: Project, *, blocks: Sequence[Json], instruction: str) -> RevisionRequest:
-    """What the provider is asked about these blocks, each of which has an id."""
+    """Return the request to the provider about these blocks, each of which has an id."""
     script = scripts.load(project_id=project.pk, revision=project.revision)
     return RevisionRequest(
         blocks=blocks,
@@ -95,7 +95,7 @@ def request_of(project: Project, *, blocks: Sequence[Json], instruction: str) ->
 
 @in_transaction
 def propose(*, actor: Actor, project_id: int, generation_id: int | None) -> Proposal:
-    """The script as AI would have it. Refuses as `generation.fetch` does."""
+    """Return the script that AI proposes. Refuses as `generation.fetch` does."""
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
     access.require_editor(actor=actor, project=project)
     fetched = generation.fetch(generation_id=generation_id)
@@ -123,7 +123,7 @@ def _stored_blocks(project: Project) -> list[Json]:
 
 
 def _changes(before: Sequence[Json], after: Sequence[Json]) -> Iterator[Json]:
-    """What differs by block, in the order of the new script; removed blocks come last."""
+    """Yield the differences by block, in the order of the new script; removed blocks are last."""
     old = {block["id"]: block for block in before}
     kept = [block["id"] for block in after if block["id"] in old]
     placed = _in_place([block_id for block_id in old if block_id in kept], kept)
@@ -151,13 +151,13 @@ def _change(change: str, block: Json, index: int | None, fields: Sequence[str] =
 
 
 def _in_place(before: Sequence[int], after: Sequence[int]) -> set[int]:
-    """The ids that stay where they were; the others have moved around them."""
+    """Return the ids that kept their place; the other blocks moved around them."""
     alike = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
     return {block_id for match in alike for block_id in before[match.a : match.a + match.size]}
 
 
 def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     (was,) = starting.complete([before])
-    has_ids = bool(after["correct_answer_ids"])  # then the indexes follow from them
+    has_ids = bool(after["correct_answer_ids"])  # With ids, the indexes follow from the ids.
     ignored = (*_DERIVED, "correct_answer_index", "correct_answer_indexes") if has_ids else _DERIVED
     return [name for name in after if name not in ignored and after[name] != was.get(name)]

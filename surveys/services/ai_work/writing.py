@@ -1,4 +1,6 @@
-"""What a provider writes for a job, checked (rules 10.5, 10.53, 10.54 and 10.77). Nothing is saved here."""
+"""The texts that a provider writes for a job, and their checks (rules 10.5, 10.53, 10.54 and 10.77). This
+module saves nothing.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import planning
 
 MOST_CORRECTIONS = 2
-MOST_ANSWERS = 2  # to a question, if a claim of the first is not borne out by its figures
-NEVER = 0  # as `retry_after`: a retry of the same request ends in the same way
+MOST_ANSWERS = 2  # A question gets a second answer if the figures do not confirm a claim of the first.
+NEVER = 0  # As `retry_after`, this value means that a retry of the same request would end in the same way.
 NO_VALID_SCRIPT = "The AI provider wrote no valid script. No credits were charged; try to reword the intent."
 NO_VALID_REVISION = (
     "What the AI provider wrote for this `instruction` cannot be used as a script. Nothing was saved, and no "
@@ -39,8 +41,10 @@ NO_VALID_REVISION = (
 )
 
 Kind = Generation.Kind
-WORDS = {Kind.SCRIPT: "intent", Kind.REVISION: "instruction", Kind.QUESTION: "question"}  # what is asked
-_NOT_ASKED = ("project_id", "revision", "may_set_privacy")  # in a request, and nothing for the provider
+# The field of the request that contains the text for the provider.
+WORDS = {Kind.SCRIPT: "intent", Kind.REVISION: "instruction", Kind.QUESTION: "question"}
+# These fields of a request are not for the provider.
+_NOT_ASKED = ("project_id", "revision", "may_set_privacy")
 log = structlog.get_logger("colloquy.generation")
 
 
@@ -76,14 +80,14 @@ def _valid_draft(job: Generation) -> ProposedScript:
 
 
 def violations_of(draft: ProposedScript, request: ScriptRequest) -> Sequence[Violation]:
-    """Check a draft by the rules for scripts written by hand, and by those for drafts only."""
+    """Check a draft by the rules for scripts written by hand, and by the rules for drafts only."""
     new, violations = scripts.read_new(
         {"blocks": list(draft.blocks)},
         is_poll=request.type == Project.Type.POLL,
         scoring_enabled=draft.scoring_enabled,
         bucket_names=request.bucket_names,
         chat=request.for_chat,
-        xp_limit=None,  # a draft has no action blocks
+        xp_limit=None,  # A draft has no action blocks.
     )
     if not violations and not any(block.asks for block in new.script.blocks):
         violations.append(
@@ -97,7 +101,9 @@ def violations_of(draft: ProposedScript, request: ScriptRequest) -> Sequence[Vio
 
 
 def _violations_of_revision(draft: ProposedScript, *, project_id: int) -> Sequence[Mapping[str, object]]:
-    """What a write of the changed script would be refused for. A model adds no XP, so no limit is checked."""
+    """Return the violations for which a write of the changed script would be refused. A model adds no XP, so
+    no limit is checked.
+    """
     project = Project.objects.filter(pk=project_id, deleted_at__isnull=True).first()
     if project is None:
         raise ProviderError(access.NO_PROJECT)
@@ -106,9 +112,7 @@ def _violations_of_revision(draft: ProposedScript, *, project_id: int) -> Sequen
 
 
 def _draft_as_json(job: Generation, draft: ProposedScript) -> dict[str, object]:
-    """The draft, with the privacy that the request wishes: by the words of the request, or as the model
-    understood the words.
-    """
+    """Return the draft with the privacy that the request wishes, read from its words or by the model."""
     return {
         "privacy": privacy.stricter(privacy.wished(words_of(job)), draft.wishes.get("privacy_mode")),
         "blocks": keys.unnumbered(draft.blocks),
@@ -137,7 +141,7 @@ def _answer(job: Generation) -> dict[str, object]:
 
 
 def _is_founded(claim: Claim, figures: Mapping[str, ReferencedFigure]) -> bool:
-    """Whether all figures of a claim are known and contain the numbers of the claim."""
+    """Return whether all figures of a claim are known and contain the numbers of the claim."""
     if not claim.references or not figures.keys() >= set(claim.references):
         return False
     named = [figures[reference] for reference in claim.references]
@@ -153,7 +157,7 @@ def words_of(job: Generation) -> str:
 
 
 def _request_of(job: Generation) -> Any:
-    """What the provider is asked: a request of the job's kind."""
+    """Return the request to the provider, in the form of the job's kind."""
     fields = {name: value for name, value in job.request.items() if name not in _NOT_ASKED}
     if job.kind == Kind.QUESTION:
         figures = [ReferencedFigure(**figure) for figure in fields.pop("figures")]

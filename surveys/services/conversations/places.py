@@ -19,7 +19,6 @@ it in steps, in the order of ids. Each step takes the lock, so a count is always
 
 from __future__ import annotations
 
-import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,12 +45,9 @@ from surveys.services.ground import script_settings, selecting
 from surveys.services.scripts import editing as scripts
 
 COUNT = "surveys.count_places"
-# The work of a count: for each response, that of reading it, and the characters of all expressions. A request
-# does at most MOST_AT_ONCE, and so does a step of a worker: 50,000 responses and short expressions, which is
-# 0.1 s of CPU.
-TO_READ = 200
-TO_LOOK_FOR = 100  # more for each `in`, which looks for all options that were chosen in a text
-MOST_AT_ONCE = 10_000_000
+# A request counts at most so much, and so does a step of a worker: 50,000 responses and short expressions,
+# which take 0.1 s of CPU.
+MOST_AT_ONCE = selecting.MUCH_WORK
 SECONDS_OF_A_STATEMENT = 1  # then it is stopped, and smaller steps count what it did not
 LEASE = timedelta(minutes=1)  # longer than a step
 SECONDS_OF_A_TURN = 2.0  # then the worker does other work, such as further questions, before it continues
@@ -63,7 +59,6 @@ _SHORTEN = """
         'statement_timeout', (SELECT least(nullif(setting::int, 0), %s::int)::text FROM known), true
     )
 """
-_IN = re.compile(r"\bin\b", re.IGNORECASE)
 _FIRST = uuid.UUID(int=0)
 
 
@@ -287,7 +282,7 @@ def _count_step(project_id: int, most: int) -> bool:
     if behind is None:
         return False
     texts = [text for text in dict.fromkeys(quotas.texts) if _is_at(stored.get(quotas.key(text)), behind)]
-    last = _last_of_step(project_id, behind, max(1, most // _work(texts)))
+    last = _last_of_step(project_id, behind, max(1, most // selecting.work(texts)))
     among = "c.project_id = %s AND c.id > %s AND c.completed_at IS NOT NULL", [project_id, behind]
     if last is not None:
         among = f"{among[0]} AND c.id <= %s", [*among[1], last]
@@ -372,7 +367,7 @@ class _Quotas:
         if not missing:
             return known
         try:
-            if _completed(project_id) * _work(missing) > MOST_AT_ONCE:
+            if _completed(project_id) * selecting.work(missing) > MOST_AT_ONCE:
                 raise _TooMuch
             among = "c.project_id = %s AND c.completed_at IS NOT NULL", [project_id]
             counts = {key: _Count(n, None) for key, n in self.satisfied(missing, among=among).items()}
@@ -382,11 +377,6 @@ class _Quotas:
         script_settings.forget_counts(project_id, but=[*self.keys])
         _store(project_id, counts)
         return {key: each for key, each in known.items() if key in self.keys} | counts
-
-
-def _work(texts: Sequence[str]) -> int:
-    """The work of a count for each response."""
-    return TO_READ + sum(len(text) + TO_LOOK_FOR * len(_IN.findall(text)) for text in texts)
 
 
 @contextmanager

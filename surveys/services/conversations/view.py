@@ -213,13 +213,9 @@ class WalkView(ABC):
         if not self._is_over or not (project.end or project.ends):
             return None
         language = community_settings.language(community_id=project.community_id) if project.ends else ""
+        holds = where.judge(script=self.script, state=self.state, language=language)
         chosen: Mapping[str, Any] | None = next(
-            (
-                each
-                for each in project.ends
-                if where.holds(each["where"], script=self.script, state=self.state, language=language)
-            ),
-            project.end,
+            (each for each in project.ends if holds(each["where"])), project.end
         )
         if chosen is None:
             return None

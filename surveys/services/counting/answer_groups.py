@@ -35,7 +35,7 @@ def part(questions: Sequence[Block]) -> Part:
     """The answer rows of each block, grouped by option and point.
 
     Rows are grouped by number first, then by point. So sums are exact in any order of rows, and a million
-    different numbers are returned as one row.
+    different numbers of one point are one row.
     """
     ranked = [block.id for block in questions if block.type == "ranking"]
     by_point = [block.id for block in questions if block.type in SCALES or block.type == "ranking"]

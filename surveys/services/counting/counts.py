@@ -1,4 +1,4 @@
-"""Counts of a project's answers, all from one moment: every figure is computed from them.
+"""Counts of a project's answers, all from one moment. Every figure is computed from these counts.
 
 All answers are counted from two indexes, in one statement. The answers of a selection, or of segments, are
 counted from the packed answers on the conversations' rows. There the filters are conditions on the same row.
@@ -54,14 +54,15 @@ class Selection:
 
 
 ALL = Selection()
-# 20,000 take half as long again, because they do not fit into the processor's cache
+# 20,000 conversations at once would take half as long again, because they do not fit into the processor's
+# cache.
 CONVERSATIONS_AT_ONCE = 5_000
-# For scores in segments. With less memory, PostgreSQL sorts all rows once for each bucket, which takes three
-# times as long. Only one count of many responses runs at a time.
+# The memory is for scores in segments. With less memory, PostgreSQL sorts all rows once for each bucket,
+# which takes three times as long. Only one count of many responses runs at a time.
 MEMORY_FOR_SEGMENTS = "32MB"
 _NOTHING: Part = ("SELECT '{}'::json", [])
 _NO_NAMES: Mapping[str, str] = {}
-_BEGUN, _COMPLETED = 0, 2  # the progress of a conversation: 1 has an answer
+_BEGUN, _COMPLETED = 0, 2  # The progress of a conversation. The value 1 means that it has an answer.
 _COVERS = {
     "completed": "c.completed_at IS NOT NULL",
     "partial": "c.completed_at IS NULL",
@@ -78,7 +79,7 @@ _CONDITIONS = {
 class SegmentField:
     """A field whose values segment the responses, into at most `most` segments.
 
-    `values` always get a segment, even without responses; `""` is the segment of responses without a value.
+    `values` always get a segment, even without responses. `""` is the segment of responses without a value.
     """
 
     name: str
@@ -169,11 +170,11 @@ def count_answers(
     questions = [each for each in reported if each.block.asks]
 
     def count(*, has_slot: bool) -> tuple[Counted, Any] | None:
-        """The counts, and where unfinished conversations stopped; None if the count needs a slot."""
+        """Return the counts, and where unfinished conversations stopped; None if the count needs a slot."""
         ((listed, completed, changes),) = _values_of([_totals(project_id)])
         if most_derived is not None and listed >= most_derived and is_scan:
             raise TooManyToDerive
-        is_large = listed >= large.LARGE
+        is_large = listed >= large.LARGE or selecting.is_much(selection.where, listed)
         state = _reading_state(project_id) if is_large and read_ids else None
         key = (*counted_of, state)
         if is_large and (known := large.kept(key, changes=changes)) is not None:
@@ -182,7 +183,8 @@ def count_answers(
             return None
         sent_fields.refuse_unknown(project_id=project_id, names=undeclared)
         if where or dividing is not None:
-            # First, because this part refuses too many values. Scores are counted for each value that exists.
+            # This part is counted first, because it refuses too many values. Scores are counted for each
+            # value that exists.
             counted = _counted_part(changes, questions, dividing, condition, note)
             if dividing is not None and is_scan:
                 with connection.cursor() as cursor:
@@ -199,7 +201,7 @@ def count_answers(
 
     with _one_moment(max_wait):
         found = count(has_slot=False)
-    # Outside of the transaction, because the database ends a transaction that is idle for long
+    # The count is outside of the transaction, because the database ends a transaction that is idle for long.
     if found is None:
         with large.counting_slot(max_wait=max_wait), _one_moment(max_wait):
             found = count(has_slot=True)
@@ -324,7 +326,7 @@ def _values_of(parts: Sequence[Part]) -> list[Any]:
 
 @contextmanager
 def _one_moment(max_wait: float | None) -> Iterator[None]:
-    """Make all statements see the same answers.
+    """Make all statements inside the block see the same answers.
 
     In a transaction of the caller, the statements see the same as that transaction. If the wait has no limit
     (None), the statements have no time limit either.
@@ -363,7 +365,7 @@ def _packed(
 
 
 def _where(project_id: int, selection: Selection, script: Script) -> tuple[str, list[Any]]:
-    """The condition for selected conversations `c`; empty if all are selected."""
+    """Return the condition for selected conversations `c`; an empty text if all are selected."""
     parts = [_COVERS[selection.covers]] if selection.covers in _COVERS else []
     values: list[Any] = []
     for name, condition in _CONDITIONS.items():
@@ -386,7 +388,9 @@ def _where(project_id: int, selection: Selection, script: Script) -> tuple[str, 
 def count_sets(
     project_id: int, selection: Selection, script: Script, sets: Mapping[int, Sequence[int]]
 ) -> Mapping[int, int]:
-    """How many selected responses chose exactly these options of each block, by block. One statement."""
+    """Return how many selected responses chose exactly these options of each block, by block. Runs one
+    statement.
+    """
     where, values = _where(project_id, selection, script)
     chosen = "c.state->'answers'->%s::text->'option_ids'"
     parts = [f"count(*) FILTER (WHERE {chosen} @> %s::jsonb AND {chosen} <@ %s::jsonb)" for _ in sets]
@@ -397,7 +401,7 @@ def count_sets(
 
 
 def _totals(project_id: int) -> Part:
-    """Stored sums: the numbers of listed conversations, of completed conversations, and of changes of
+    """Return stored sums of a project: listed conversations, completed conversations, and changes of its
     answers.
     """
     return (
@@ -409,7 +413,7 @@ def _totals(project_id: int) -> Part:
 
 
 def _reading_state(project_id: int) -> str:
-    """How far the analyses of a project are: they add readings, which are no changes of answers."""
+    """Return the progress of a project's analyses. Analyses add readings, which are no changes of answers."""
     sql = """
         SELECT coalesce(string_agg(concat_ws(' ', id, status, progress), ',' ORDER BY id), '')
         FROM surveys_analysis WHERE project_id = %s
@@ -418,8 +422,9 @@ def _reading_state(project_id: int) -> str:
 
 
 def _unfinished(where: str, values: list[Any]) -> Part:
-    """Unfinished conversations, grouped by their current block, its revision and the block before it, with
-    the number of those without an answer."""
+    """Return unfinished conversations, grouped by their current block, its revision and the previous block.
+    Each group has the number of its conversations without an answer.
+    """
     return (
         f"""
         SELECT json_agg(standing) FROM (

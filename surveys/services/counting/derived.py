@@ -1,10 +1,10 @@
-"""Counting values that are computed from answers: scores in each bucket, and results of calculated blocks.
+"""Counts of values that are computed from answers: scores in each bucket, and results of calculated blocks.
 
     part(script, where, values, …)     the part of a statement that counts them; None if there are none
     max_entries(script)                the highest possible number of entries in their distributions
 
-Both are stored on the conversation's row, in the state of its last move (rule 5.12). Only completed responses
-are counted, or only partial ones if the selection contains only these.
+Scores and results are stored on the conversation's row, in the state of its last move (rule 5.12). Only
+completed responses are counted, or only partial responses if the selection contains nothing else.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from surveys.engine.script import CALCULATED, Script
 from surveys.engine.statistics import DistributionEntry
 from surveys.engine.walk import answers
 
-MAX_VALUES = 11  # different numbers that are listed one by one: as many as a scale from 0 to 10 has points
+# At most this many different numbers are listed one by one: a scale from 0 to 10 has 11 points.
+MAX_VALUES = 11
 MAX_RANGES = 10
 MAX_TEXTS = 100
-MAX_TEXT = 500  # characters; longer results are cut
+MAX_TEXT = 500  # A longer result, in characters, is cut.
 
-Counted = Mapping[str, Sequence[Sequence[Any]]]  # lists of rows, by the names in the statement's result
+Counted = Mapping[str, Sequence[Sequence[Any]]]  # Lists of rows, by the names in the statement's result.
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,10 @@ def is_of_field(entry: DistributionEntry) -> bool:
 
 _COMPLETED = "c.completed_at IS NOT NULL"
 _PARTIAL = "c.is_listed AND c.completed_at IS NULL"
-# One pass over the rows groups each bucket, their sum and each calculated block separately. So few groups
-# remain even if no two respondents have the same scores in all buckets. For a million responses with two
-# buckets and two calculated blocks that takes 4 s of CPU; unpacking all of them (`jsonb_each`) takes up to 40
-# s.
+# One pass over the rows groups each bucket, the sum of the buckets and each calculated block separately. So
+# few groups remain even if no two respondents have the same scores in all buckets. For a million responses
+# with two buckets and two calculated blocks, the pass takes 4 s of CPU. Unpacking all of them (`jsonb_each`)
+# would take up to 40 s.
 _SEGMENTS = "UNION ALL SELECT segment.name, kind, key, value, people FROM named, LATERAL {} segment(name)"
 _PICKED = """
     picked AS MATERIALIZED (
@@ -199,7 +200,9 @@ def part(
 
 
 def _added(buckets: Sequence[str], length: int) -> tuple[str, list[str]]:
-    """SQL that adds up the first `length` score columns of several buckets, and the column names it needs."""
+    """Return SQL that adds up the first `length` score columns of several buckets, and the names of these
+    columns.
+    """
     if len(buckets) < 2:
         return "NULL::numeric[]", []
     sums = [" + ".join([f"coalesce((scores->%s->>{at})::numeric, 0)"] * len(buckets)) for at in range(length)]

@@ -3,8 +3,8 @@
     part(names, where, values, …)      the part of a statement that counts them; None without any fields
     figures(fields, counted, …)        the figures of each field, as JSON
 
-Values that nobody declared may be as many as responses, so only the most frequent values are listed, with the
-number of the others.
+Values that nobody declared may be as many as the responses. So only the most frequent values are listed, with
+the number of the other values.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from communities.ground.statements import Part
 from surveys.engine.statistics import DistributionEntry, percentage
 from surveys.services.counting.derived import Counted, Division, name_of
 
-MAX_LISTED = 20  # values of each field
-ENTRIES = MAX_LISTED + 1  # of each field: the listed values, and the responses without a value
+MAX_LISTED = 20  # Each field lists at most this many values.
+# The entries of each field are the listed values, and the responses without a value.
+ENTRIES = MAX_LISTED + 1
 NOT_GIVEN = "Not given"
 # A field may have a different value in each response. So values are compared by their bytes, only the listed
-# values are counted in segments, and the others are only counted together. For 300,000 responses, a field
-# with few values takes 0.3 s, and a field with a different value in each takes 2 s, or 4 s in segments.
+# values are counted in segments, and all other values are counted together. For 300,000 responses, a field
+# with few values takes 0.3 s. A field with a different value in each takes 2 s, or 4 s in segments.
 _COUNTED = """
     WITH picked AS MATERIALIZED (
         SELECT name, mark, coalesce(fields->>name, '') COLLATE "C" AS value, count(*) AS people

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from surveys.engine.statistics import AnswerGroup, EntryKey
 
-LARGE = 50_000  # responses; their count takes 50 ms
+LARGE = 50_000  # A project has many responses from this number on. The count takes 50 ms.
 AT_ONCE = 1
 RETRY_AFTER = 2  # seconds
 SECONDS_FOR_SHOWN = 2.0
 BUSY = "Other results of many responses are being counted. Please retry shortly."
 MAX_BYTES = 32 * 1024 * 1024
-BYTES_OF_A_CHARACTER = 4  # at most
+BYTES_OF_A_CHARACTER = 4  # A character takes at most this many bytes.
 BYTES_OF_A_GROUP = 350
 
 
@@ -41,10 +41,14 @@ class Counted:
     completed: int
     groups: Mapping[int, list[AnswerGroup]]
     of_segments: Mapping[EntryKey, Mapping[int, list[AnswerGroup]]]
-    derived: Mapping[str, Sequence[Sequence[Any]]] | None = None  # by `derived_counting`, if requested
-    values: Mapping[str, int] = field(default_factory=dict)  # of the segmenting field
-    sent: Mapping[str, Sequence[Sequence[Any]]] | None = None  # by `field_counting`, if requested
-    themes: Mapping[str, Sequence[Sequence[Any]]] | None = None  # by `theme_counting`, if requested
+    # The counts of the statement in the module `derived`, if requested.
+    derived: Mapping[str, Sequence[Sequence[Any]]] | None = None
+    # The numbers of responses by the value of the segmenting field.
+    values: Mapping[str, int] = field(default_factory=dict)
+    # The counts of the statement in the module `fields`, if requested.
+    sent: Mapping[str, Sequence[Sequence[Any]]] | None = None
+    # The counts of the statement in the module `themes`, if requested.
+    themes: Mapping[str, Sequence[Sequence[Any]]] | None = None
 
     @property
     def size(self) -> int:
@@ -57,9 +61,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """Cached counts, and their size together with the size of their key, which contains the values of
-    filters.
-    """
+    """Cached counts, and their size. The size includes the key, which contains the values of filters."""
 
     counted: Counted
     size: int

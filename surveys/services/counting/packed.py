@@ -7,7 +7,7 @@
 
 Answers are counted by cell: an option (chosen first, or later), a rank, a point, or any other answer. Two
 tables map each record to its cell, and the count is added to the segment of its conversation. For 10 million
-records that is 0.3 s of CPU; the same with a join of two tables in the database takes 4.6 s.
+records the count takes 0.3 s of CPU; a join of two tables in the database takes 4.6 s.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 _SMALLS = MAX_SMALL + 1
 _KIND = 0b111
 # Records find their key in a table of 2**n places, where n is the smallest number of low bits that
-# distinguish the keys of a script. Ids that were created together differ in few bits. If more bits would be
-# needed, a search is used.
+# distinguish the keys of a script. Ids that were created together differ in few bits. A script that needs
+# more bits is searched without a table.
 MAX_TABLE_BITS = 20
-# A number with at most 15 digits is added as an integer and a power of ten; other numbers are added one by
-# one.
+# A number with at most 15 digits is added as an integer and a power of ten; all other numbers are added one
+# by one.
 _MAX_DECIMALS = 9
 _MOST_DIGITS = 10.0**15
-_HALF = 25  # bits; the sum of halves of a batch is exact as a float
-_EXACT = Context(prec=250)  # a sum of up to 10**15 with up to 115 decimals
+_HALF = 25  # The number of bits in a half. The sum of the halves of a batch is exact as a float.
+_EXACT = Context(prec=250)  # The precision is enough for a sum of up to 10**15 with up to 115 decimals.
 _ROWS_AT_ONCE = 1_000_000
 
 
@@ -53,8 +53,8 @@ class Cell:
 
     block_id: int
     option_id: int | None
-    point: int | None  # as in AnswerGroup
-    number: int | None = None  # the number that each of these answers contains
+    point: int | None  # The point as in AnswerGroup.
+    number: int | None = None  # The number that each of these answers contains.
     is_first: bool = True
 
 
@@ -67,7 +67,7 @@ class Counter:
     def __init__(
         self, questions: Sequence[ReportedBlock], dividing: ReportedBlock | None, segment_count: int = 0
     ) -> None:
-        self._cells: list[Cell | None] = [None]  # cell 0 is for records that are not counted
+        self._cells: list[Cell | None] = [None]  # Cell 0 is for records that are not counted.
         keys: dict[int, list[int]] = {}
         for each in questions:
             for key, cells in _cells_of(each):
@@ -82,7 +82,7 @@ class Counter:
         size, most = len(self._cells), segment_count or len(self._segments)
         self._all = np.zeros(size, np.int64)
         self._by_segment = np.zeros(most * size, np.int64)
-        # Sums of numbers: a row for everything, then a row for each segment.
+        # The sums of numbers. The first row is for all conversations, and each further row for one segment.
         self._numbers = _Numbers((1 + most) * size)
 
     def add(self, data: bytes, segments: Sequence[int] | None = None) -> None:
@@ -118,14 +118,14 @@ class Counter:
         places: Integers,
         numbers: Floats,
     ) -> None:
-        """Count each conversation again for each of its segments: the segments `named`, of the conversations
-        `of_conversation`.
+        """Count each conversation again for each of its segments. `named` are the segments of the
+        conversations `of_conversation`.
         """
         begins = np.concatenate([[0], ends[:-1] + 1])
         lengths = (ends - begins)[of_conversation]
         number_at = np.full(len(cells) if len(places) else 0, -1, np.int64)
         number_at[places] = np.arange(len(places))
-        # A respondent may choose a hundred segments and have two hundred answers.
+        # A respondent may choose a hundred segments and have two hundred answers, so the work is divided.
         for part in np.array_split(np.arange(len(named)), 1 + int(lengths.sum()) // _ROWS_AT_ONCE):
             length = lengths[part]
             shift = begins[of_conversation[part]] - (np.cumsum(length) - length)
@@ -156,7 +156,9 @@ class Counter:
     def groups_of_segments(
         self, keys: Sequence[EntryKey] = ()
     ) -> dict[EntryKey, dict[int, list[AnswerGroup]]]:
-        """The answers of each segment, by block. `keys` are those of segments that are made by a field."""
+        """Return the answers of each segment, by block. `keys` are the keys of segments that a
+        field makes.
+        """
         size = len(self._cells)
         return {
             entry: self._groups(self._by_segment[place * size : (1 + place) * size], (1 + place) * size)
@@ -189,7 +191,7 @@ def _cells_of(reported: ReportedBlock) -> Iterable[tuple[int, list[Cell]]]:
         if is_ranking:
             ranks = range(1, MAX_POINT + 1)
             cells = [Cell(block_id, option.id, rank, rank, is_first=rank == 1) for rank in ranks]
-            # Answers from before the block was a ranking may have more places than there are ranks.
+            # Answers from before the block became a ranking may have more places than there are ranks.
             cells.append(Cell(block_id, option.id, None, is_first=False))
         else:
             cells = [Cell(block_id, option.id, None, is_first=is_first) for is_first in (True, False)]
@@ -200,7 +202,7 @@ def _cells_of(reported: ReportedBlock) -> Iterable[tuple[int, list[Cell]]]:
 
 
 def _cell_of_block(block: Block, block_id: int, number: int | None) -> Cell:
-    if block.type == "ranking":  # an answer from before the block was a ranking counts as a first place
+    if block.type == "ranking":  # An answer from before the block became a ranking counts as a first place.
         return Cell(block_id, None, 1, 1)
     return Cell(block_id, None, number if block.type in SCALES else None, number)
 
@@ -239,7 +241,7 @@ def _joined(one: AnswerGroup, other: AnswerGroup) -> AnswerGroup:
 
 
 class _Lookup:
-    """Finds the cells of records; cell 0 is for records without a cell."""
+    """Finds the cells of records. Cell 0 is for records without a cell."""
 
     def __init__(self, cells_of_keys: Mapping[int, Sequence[int]]) -> None:
         keys = np.array(sorted(cells_of_keys), np.int64)

@@ -1,4 +1,4 @@
-"""Fields that filter and segment results: declared fields, and others that callers have sent.
+"""The fields that filter and segment results: declared fields, and other fields that callers have sent.
 
 declared(project=…, names=…)           the declared ones of some names, each with its declared values
 refuse_unknown(project_id=…, names=…)  names that no response has
@@ -14,16 +14,16 @@ from communities.ground.statements import fetch_rows
 from surveys.engine.script import Violation
 from surveys.models import Project
 
-MAX_OFFERED = 20  # fields
-MAX_OFFERED_VALUES = 50  # of each field
-LOOKED_AT = 2_000  # responses whose sent values are offered
-# In the order of the index `response_by_change`, so that no more rows are read than the index contains.
+MAX_OFFERED = 20  # At most this many fields are offered.
+MAX_OFFERED_VALUES = 50  # Each field offers at most this many values.
+LOOKED_AT = 2_000  # The sent values of this many responses are offered.
+# The order is that of the index `response_by_change`, so no more rows are read than needed.
 _LATEST = """
     SELECT state->'fields' AS fields FROM surveys_conversation
     WHERE project_id = %s AND is_listed ORDER BY updated_at DESC, id DESC LIMIT %s
 """
-# Most names are found in the latest responses. One pass looks for all other names; without other names there
-# is no pass, because of the EXISTS.
+# Most names are found in the latest responses. One pass looks for all other names; the EXISTS prevents the
+# pass if there are none.
 _UNKNOWN = f"""
     WITH latest AS MATERIALIZED ({_LATEST}),
     missing AS MATERIALIZED (
@@ -43,7 +43,9 @@ _SENT = f"""
 
 
 def declared(*, project: Project, names: Collection[str]) -> dict[str, list[str]]:
-    """The declared fields among some names, each with its declared values; an empty list means any value."""
+    """Return the declared fields among some names, each with its declared values; no values mean that any
+    value is allowed.
+    """
     fields = project.hidden_fields
     return {name: list(fields[name]) if isinstance(fields, dict) else [] for name in fields if name in names}
 
@@ -73,7 +75,7 @@ def refuse_unknown(*, project_id: int, names: Mapping[str, str]) -> None:
 def offered(*, project: Project) -> dict[str, Sequence[str]]:
     """Fields to filter by, with their values: in the order of their declaration, then others by name.
 
-    Values are the declared values, then those of the latest responses, the most frequent first.
+    The values are the declared values, then the values of the latest responses, the most frequent first.
     """
     fields = declared(project=project, names=project.hidden_fields)
     for name, value in fetch_rows(_SENT, [project.pk, LOOKED_AT]):

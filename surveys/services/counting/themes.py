@@ -5,7 +5,7 @@
                                                   conversations, and of each segment; None without questions
     CountedReadings.of(counted).question(…)       the counts of one question, the most frequent theme first
 
-Every result, analysis and answer about results takes its counts of themes from here.
+Every result, analysis and answer about results takes its counts of themes from this module.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from surveys.ai.provider import SENTIMENTS, CountedTheme, Sentiment
 from surveys.engine.statistics import percentage
 from surveys.services.counting.derived import Counted, Division
 
-MAX_REPORTED_THEMES = 12  # of a question
-ENTRIES = MAX_REPORTED_THEMES + len(SENTIMENTS)  # of a question
-# A merged theme has no answers, so only themes that exist are named.
+MAX_REPORTED_THEMES = 12  # A question reports at most this many themes.
+ENTRIES = MAX_REPORTED_THEMES + len(SENTIMENTS)  # The number of entries of a question.
+# A merged theme has no answers, so only existing themes get a name.
 _COUNTED = """
     WITH read AS MATERIALIZED (
         SELECT r.block_id, r.themes, r.sentiment, {mark} AS mark
@@ -106,13 +106,13 @@ class ThemeCounts:
 
 @dataclass(frozen=True, slots=True)
 class CountedReadings:
-    """The counts of a statement by question and segment; the segment None has all selected answers.
+    """The counts of a statement, by question and segment. The segment None has all selected answers.
 
-    `sentiments` are numbers of answers, and `themes` those with each theme, by sentiment. The sentiment None
-    was not judged.
+    `sentiments` are numbers of answers. `themes` are numbers of answers with each theme, by sentiment. The
+    sentiment None means that the answer was not judged.
     """
 
-    named: Mapping[int, Sequence[tuple[int, str, str]]]  # id, title and description of each theme
+    named: Mapping[int, Sequence[tuple[int, str, str]]]  # The id, title and description of each theme.
     sentiments: Mapping[tuple[int, str | None], Mapping[str | None, int]]
     themes: Mapping[tuple[int, str | None], Mapping[int, Mapping[str | None, int]]]
 
@@ -130,9 +130,10 @@ class CountedReadings:
         return cls(named, sentiments, themes)
 
     def question(self, block_id: int) -> ThemeCounts | None:
-        """The counts of a question: the most frequent themes first, and none that no answer has.
+        """Return the counts of a question, the most frequent themes first. Themes without an answer are left
+        out.
 
-        None if none of the answers was read.
+        Returns None if no answer to the question was read.
         """
         if (block_id, None) not in self.sentiments:
             return None
@@ -142,9 +143,10 @@ class CountedReadings:
         return self._counts(block_id, None, named[:MAX_REPORTED_THEMES])
 
     def segment(self, block_id: int, name: str, *, whole: ThemeCounts | None) -> dict[str, Any] | None:
-        """The counts of a segment as JSON: the same themes in the same order as those of the whole question.
+        """Return the counts of a segment as JSON. The themes and their order are the same as for the whole
+        question.
 
-        What stands in the `open_text` of the question is not repeated.
+        Data that the `open_text` of the question contains is not repeated.
         """
         if whole is None:
             return None
@@ -173,7 +175,7 @@ class CountedReadings:
 
 
 def _most_frequent(moods: Mapping[str | None, int]) -> Sentiment | None:
-    """The most frequent sentiment among answers; None if none could be judged."""
+    """Return the most frequent sentiment among answers; None if no answer could be judged."""
     if not any(moods.get(each) for each in SENTIMENTS):
         return None
     return max(SENTIMENTS, key=lambda each: moods.get(each, 0))

@@ -1,4 +1,4 @@
-"""How many answers a block has. Editors see it before they archive the block, and afterwards."""
+"""The number of answers to a block. Editors see the number before they archive the block, and afterwards."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from django.db import connection
 from surveys.engine.flow import titles
 from surveys.services.scripts import editing as scripts
 
-MOST_LISTED = 100  # archived blocks, the latest first
-COUNTED = 10_000  # answers up to which the count is exact: 2 ms of CPU
+MOST_LISTED = 100  # At most this many archived blocks are listed, the latest first.
+COUNTED = 10_000  # The count is exact up to this number of answers, and takes 2 ms of CPU.
 
 _ANSWERED = """
     SELECT b.id FROM surveys_block b
     WHERE b.project_id = %s AND b.is_archived = %s
         AND EXISTS (SELECT FROM surveys_answer a WHERE a.block_id = b.id)
 """
-# The first row of each response, because a multiple choice has more.
+# The condition finds the first row of each response, because a multiple choice has several rows.
 _OF_BLOCK = "SELECT 1 FROM surveys_answer WHERE block_id = %s AND ordinal = 0"
 _OF_OPTION = "SELECT 1 FROM surveys_answer WHERE block_id = %s AND option_id = %s"
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerCount:
-    """In how many responses a block was answered. From 10,000 on the number is PostgreSQL's estimate."""
+    """The number of responses that answer a block. From 10,000 on, the number is PostgreSQL's estimate."""
 
     count: int
     is_estimate: bool
@@ -82,5 +82,5 @@ def count(*, block_id: int, option_id: int | None = None) -> AnswerCount:
 
 
 def _rounded(number: int) -> int:
-    """The number rounded to its first two digits, because an estimate should not look like a count."""
+    """Return the number rounded to its first two digits, because an estimate should not look like a count."""
     return round(number, 2 - len(str(number)))

@@ -1,4 +1,4 @@
-"""The result that saving a draft now would have: violations, warnings, and the effective blocks.
+"""A check of a draft: the violations, the warnings and the effective blocks that a save would have now.
 
 The check takes the same path as a write (`scripts.planning`). New pictures on the basic tier are a violation
 here; the API stores pictures on every tier (rule 1.46).
@@ -34,7 +34,7 @@ _PLACE = re.compile(r"blocks\[(\d+)\]")
 
 @dataclass(frozen=True)
 class Checked:
-    """A plan of the draft as a write would apply it, and the violations of pictures."""
+    """A plan of the draft, in the form that a write would apply, and the violations of pictures."""
 
     plan: Plan
     pictures: list[Json]
@@ -62,11 +62,11 @@ def dry_run(*, actor: Actor, project: Project, blocks: Sequence[object], at: dat
 
 
 def check(*, actor: Actor, project: Project, blocks: Sequence[object], at: datetime) -> Json:
-    """Everything that the editor shows about a draft. The check refuses nothing and writes nothing.
+    """Return all data that the editor shows about a draft. The check refuses nothing and writes nothing.
 
-    `violations` would refuse the save, `warnings` would not. `blocks` are the submitted blocks in their
-    order, each with its effective name, its compiled preconditions, and whether any answers lead to it.
-    `names` are the effective names in the order of the script.
+    `violations` would make the save fail; `warnings` would not. `blocks` are the submitted blocks in their
+    order, each with its effective name, its compiled preconditions, and whether any answers lead to the
+    block. `names` are the effective names in the order of the script.
     """
     checked = dry_run(actor=actor, project=project, blocks=blocks, at=at)
     plan = checked.plan
@@ -136,7 +136,9 @@ def _new_pictures(plan: Plan, blocks: Sequence[object]) -> Iterator[Json]:
 
 
 def places(plan: Plan) -> Mapping[int, int]:
-    """Index in the script, outro included → index in the submitted array, for submitted blocks."""
+    """Return, for each submitted block, its index in the submitted array by its index in the script with the
+    outro.
+    """
     ordered = plan.ordered
     paths = dict(enumerate(ordered.block_paths))
     sent_outro = {block.id: place for block, place in zip(ordered.outro, ordered.outro_paths, strict=True)}

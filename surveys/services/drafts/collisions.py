@@ -1,4 +1,4 @@
-"""Two people edit one script: the second person who saves sees the changes of the first.
+"""Saving a script that two people edit: the second person who saves sees the changes of the first.
 
 Only the script itself is compared. A project's revision also grows when its settings change, such as scoring.
 """
@@ -15,17 +15,16 @@ from communities.ground.errors import Conflict
 from surveys.engine.script import PRESENTATION
 
 Json = dict[str, Any]
-_POINTS = "score_values"  # only in scripts that are read while scoring is on
-_PLACED = ("position", "display_order", "key")  # the first two follow from the order
+_POINTS = "score_values"  # The field exists only in scripts that are read while scoring is on.
+_PLACED = ("position", "display_order", "key")  # The first two fields follow from the order.
 _WRITABLE_OUTRO = (*PRESENTATION, "continue")
 
 
 class Collision(Conflict):
     """The script was changed after the draft was begun.
 
-    `collision` contains three scripts: `base`, from which the draft began (null if it is not known any more),
-    `theirs`, which is stored now, and `yours`, the draft. It also contains the stored `revision`, its author
-    and its time.
+    `collision` contains three scripts: `base`, from which the draft began (null if unknown), `theirs`, which
+    is stored now, and `yours`, the draft. It also contains the stored `revision`, its author and its time.
     """
 
     def __init__(self, collision: Json) -> None:

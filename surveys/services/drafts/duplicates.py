@@ -30,9 +30,9 @@ MAX_NAME = 200
 def duplicate(*, actor: Actor, project_id: int, at: datetime) -> Project:
     """Copy a project of the actor's community, and the actor's draft of the project.
 
-    The copy is inactive, so its structure can be changed. The original and its draft stay as they are. If the
-    script was changed after the draft was begun, saving the copy is a Collision, as saving the original is.
-    Raises NotFound, also for members who may not create projects.
+    The copy is inactive, so its structure can be changed. The original and its draft remain unchanged. If the
+    script was changed after the draft was begun, saving the copy raises Collision, as saving the original
+    does. Raises NotFound, also for members who may not create projects.
     """
     if actor.is_member:
         raise NotFound(access.NO_PROJECT)
@@ -51,7 +51,8 @@ def _move(draft: UnsavedScript, actor: Actor, original: Project, copy: Project, 
     after = scripts.load(project_id=copy.pk, revision=copy.revision)
     revision, base = copy.revision, orjson.dumps(script_json.all_blocks(copy, after)).decode()
     if drafts.is_behind(draft, project=original):
-        revision = max(copy.revision - 1, 0)  # an earlier revision, which the copy itself has never had
+        # This is an earlier revision, which the copy itself has never had.
+        revision = max(copy.revision - 1, 0)
         base = orjson.dumps(_moved(_keyed(draft.base), before, after)).decode() if draft.base else ""
     ScriptDraft.objects.create(
         project=copy,
@@ -71,8 +72,8 @@ def _keyed(base: Sequence[Json]) -> list[Json]:
 def _moved(blocks: Sequence[object], before: Script, after: Script) -> list[object]:
     """The blocks of a draft of one script as blocks of its copy.
 
-    Blocks and options that the copy does not have become new. Outro blocks that the copy does not have are
-    left out, because the copy makes its own.
+    Blocks and options that the copy lacks become new. Outro blocks that the copy lacks are left out, because
+    the copy makes its own outro.
     """
     block_ids, option_ids = _new_ids(before, after)
     return [

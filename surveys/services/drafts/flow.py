@@ -17,11 +17,11 @@ Json = dict[str, Any]
 def draw(*, project: Project, blocks: Sequence[object], at: datetime) -> Json:
     """The drawing as `svg`, and the same content as a list of `steps`.
 
-    Faulty blocks are drawn as far as possible. `blocks` are those of the editor, with their keys. A block
+    Faulty blocks are drawn as far as possible. `blocks` are the editor's blocks, with their keys. A block
     without a key is identified by its id.
     """
     body = {"blocks": keys.as_sent(blocks)}
-    plan = planning.plan_script(project=project, body=body, xp_limit=None, at=at)  # nothing is saved
+    plan = planning.plan_script(project=project, body=body, xp_limit=None, at=at)  # The plan is not saved.
     placed = checking.places(plan)
     node_keys = [
         _key(blocks[placed[n]] if n in placed else None, block.id)

@@ -1,8 +1,8 @@
 """Converts the blocks of a draft to blocks of a script, and back.
 
-A block or option of a draft may contain `key`, a text by which the editor identifies it before it has an id.
-The engine never sees it. The order of a draft is the order of its array; `position` and `display_order` are
-ignored.
+A block or option of a draft may contain `key`, a text by which the editor identifies the block or option
+before it has an id. The engine never sees the key. The order of a draft is the order of its array; `position`
+and `display_order` are ignored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _INDEX = re.compile(r"blocks\[(\d+)\]")
 
 
 def as_sent(blocks: Sequence[object]) -> list[object]:
-    """The blocks as the body of a write."""
+    """Return the blocks of a draft in the form of a request body that writes a script."""
     return [_as_sent(block) for block in blocks]
 
 
@@ -39,7 +39,7 @@ def _as_sent(block: object) -> object:
 
 
 def numbered(blocks: Sequence[object]) -> list[Any]:
-    """The blocks of a draft with negative ids for blocks and options that have none, so that each has one."""
+    """Return the blocks of a draft with negative ids for blocks and options without an id."""
     ids = count(-1, -1)
     return [_numbered(block, ids) for block in blocks if isinstance(block, dict)]
 

@@ -19,9 +19,9 @@ KINDS = ("show_when", "hide_when")
 def rows_of(*, text: str, lists: Collection[str] = ()) -> Json:
     """The condition with the same meaning as a hide expression, and its `kind`: show_when or hide_when.
 
-    `lists` are the names of blocks whose answers are lists, and their positions, as expressions write them.
-    If there is no condition, `violations` describe the faults of the text, or `reason` says why rows cannot
-    express it, with the `column` from 1. References are not checked here.
+    `lists` are the names and positions of blocks whose answers are lists, as expressions write them. Without
+    a condition, `violations` describe the faults of the text. Or `reason` says why rows cannot express the
+    text, with the `column` from 1. References are not checked here.
     """
     nothing: Json = {"condition": None, "kind": None, "violations": [], "reason": None, "column": None}
     positions = frozenset(name for name in lists if names.is_position(name))

@@ -6,7 +6,8 @@
     discard(actor=…, project_id=…, version=…)    drop it
 
 A draft stores the revision from which it began, and the blocks of that revision. If the script has been
-changed since, a save raises Collision with both scripts and the one that the draft began from.
+changed since, a save raises Collision with three scripts: the draft, the stored script, and the script from
+which the draft began.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ GONE_ELSEWHERE = "This draft was saved or discarded in another tab or browser of
 
 @dataclass(frozen=True, slots=True)
 class UnsavedScript:
-    """A stored draft. `blocks` are as the editor sent them, with their keys.
+    """A stored draft. `blocks` are in the form that the editor sent, with their keys.
 
-    `base` are the blocks of the script from which it began, at `revision`; None if they were not known when
-    the draft was stored.
+    `base` are the blocks of the script from which the draft began, at `revision`; None if they were unknown
+    when the draft was stored.
     """
 
     blocks: list[Any]
@@ -101,9 +102,9 @@ def keep(
 ) -> UnsavedScript:
     """Store the actor's draft. Faulty blocks are kept as they are.
 
-    `revision` is that of the script from which the draft began, and `fingerprint` identifies its blocks.
-    `version` is that of the draft as last stored; None if there was none. Raises OtherTab if another version
-    is stored, and InvalidRequest for a revision that does not exist yet.
+    `revision` is the revision of the script from which the draft began, and `fingerprint` identifies its
+    blocks. `version` is the version of the draft as last stored; None if there was no draft. Raises OtherTab
+    if another version is stored, and InvalidRequest for a revision that does not exist yet.
     """
     project = editable(actor=actor, project_id=project_id)
     if revision > project.revision:
@@ -134,7 +135,7 @@ def _first(
         base=base,
         saved_at=at,
     )
-    # An insert that fails would end the transaction: another tab may store its own draft at this moment.
+    # Another tab may store its own draft at this moment, and a failed insert would end the transaction.
     ScriptDraft.objects.bulk_create([row], ignore_conflicts=True)
     stored = _own(actor, project.pk).get()
     if stored.version != row.version:
@@ -161,8 +162,8 @@ def discard(*, actor: Actor, project_id: int, version: int | None) -> None:
 def save(*, actor: Actor, project_id: int, version: int, at: datetime) -> SavedScript:
     """Write the actor's draft as the script of the project, as the API would, and delete the draft.
 
-    Refuses what the API refuses, and pictures that are new on the basic tier. Raises OtherTab if the draft
-    has another version, and Collision if the script has been changed since the draft was begun.
+    Refuses a script that the API would refuse, and new pictures on the basic tier. Raises OtherTab if the
+    draft has another version, and Collision if the script has been changed since the draft was begun.
     """
     _require_creator(actor)
     project = lookup.lock(actor=actor, project_id=project_id)
@@ -233,7 +234,7 @@ def _of_person(community_id: int, user_id: int) -> QuerySet[ScriptDraft]:
 
 
 def editable(*, actor: Actor, project_id: int) -> Project:
-    """The project, without a lock, so that answers do not wait while somebody types.
+    """Return the project without locking it, so that answers do not wait while a person types.
 
     Raises NotFound, Forbidden.
     """
@@ -259,7 +260,8 @@ def _draft(row: ScriptDraft) -> UnsavedScript:
 
 
 def _base(project: Project, revision: int, fingerprint: str | None) -> str:
-    """The blocks at a revision as JSON; empty if they have changed and are no longer in this process's cache.
+    """Return the blocks at a revision as JSON; an empty text if they have changed and this process has not
+    cached them.
 
     If only settings of the project have changed since, such as scoring, the stored blocks are the same.
     """

@@ -27,7 +27,7 @@ from surveys.services.scripts import templates
 Json = dict[str, Any]
 
 MAX_PROJECTS = 20
-_PLACES = ("position", "display_order")  # these fields follow from the order of the array
+_PLACES = ("position", "display_order")  # These fields follow from the order of the array.
 _EMPTY = block_as_json(Block(type="open_text", options=(Option(""),)), scoring=True)
 _EMPTY_OPTION: Json = _EMPTY.pop("options")[0]  # type: ignore[index]
 
@@ -84,8 +84,8 @@ def described(*, actor: Actor, project: Project, blocks: Sequence[Any], at: date
 
 
 def projects_to_copy(*, actor: Actor, project: Project, search: str, at: datetime) -> list[Json]:
-    """Other projects of the community that have a script, the newest first, whose names contain words that
-    begin like those of the search.
+    """Return other projects of the community that have a script, the newest first. Their names contain words
+    with the beginnings in `search`.
     """
     if not access.may_read_solutions(actor=actor):
         return []
@@ -99,7 +99,7 @@ def projects_to_copy(*, actor: Actor, project: Project, search: str, at: datetim
 
 
 def complete(blocks: Iterable[object]) -> list[Any]:
-    """The blocks with all fields of a block, null where none was given, and with unique names.
+    """Return the blocks with all fields of a block, null for a missing field, and with unique names.
 
     A new block gets a name here, because an automatic name, such as q3, looks like a position.
     """

@@ -14,7 +14,8 @@ from surveys.engine.language import piping
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.rules import carrying
 from surveys.engine.rules.compared_values import Comparisons
-from surveys.engine.rules.script import LINK_OF_ANONYMOUS, has_token_in_link
+from surveys.engine.rules.logic import MAX_SEARCHED
+from surveys.engine.rules.script import LINK_OF_ANONYMOUS, has_link, has_token_in_link
 from surveys.engine.script import Block, Script, Violation
 from surveys.models import Project
 from surveys.services.ground import selecting
@@ -33,16 +34,25 @@ def settle(project: Project, script: Script) -> list[Violation]:
 
 def faults(project: Project, script: Script) -> Iterator[Violation]:
     """Yield the faults of expressions that the script does not allow, and of the addresses of ends."""
-    has_address = any(each.get("url") for _, each in _items(project))
+    has_address = any(each.get("url") or has_link(each.get("message")) for _, each in _items(project))
+    searched: dict[str, int] = {}
     for path, item in _items(project):
         if "where" in item:
             found = list(where.faults(item["where"], script=script, path=f"{path}.where"))
             yield from found or (_told_by_anonymous(path, item, has_address) if project.is_anonymous else ())
+            setting = path.partition("[")[0]
+            if not found:
+                searched[setting] = searched.get(setting, 0) + where.searched(item["where"], script=script)
         if item.get("url") and (fault := _fault_of_address(item["url"], project)):
             yield Violation(f"{path}.url", *fault)
         if "url" in item and project.is_anonymous and has_token_in_link(item.get("message"), script):
             message = LINK_OF_ANONYMOUS.format(key=f"{path}.message")
             yield Violation(f"{path}.message", "not_allowed", message)
+    for setting, characters in searched.items():
+        if characters > MAX_SEARCHED:
+            limit = f"{MAX_SEARCHED:,} characters in texts by `in`"
+            message = f"The expressions of `{setting}` look for more than {limit}."
+            yield Violation(setting, "too_long", message)
 
 
 def _told_by_anonymous(path: str, item: Mapping[str, Any], has_address: bool) -> Iterator[Violation]:
@@ -54,8 +64,8 @@ def _told_by_anonymous(path: str, item: Mapping[str, Any], has_address: bool) ->
         return
     if "url" in item and has_address:
         message = (
-            "On anonymous projects where an end has a `url`, `where` can name only `field.<name>` and "
-            "`language`: another site would learn the answers by the end that a browser reaches."
+            "On anonymous projects where an end has a `url` or a link, `where` can name only `field.<name>` "
+            "and `language`: another site would learn the answers by the end that a browser reaches."
         )
         yield Violation(f"{path}.where", "not_allowed", message, column)
     if "limit" in item and item.get("message"):

@@ -11,14 +11,17 @@ and results are those that are stored with the response (rule 5.12).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import orjson
 from django.db import connection
-from psycopg.types.json import Jsonb
 
-from communities.ground.errors import refuse_all
+from communities.ground.errors import Unavailable, refuse_all
 from communities.ground.sent_text import sent_text
+from communities.ground.slots import large_jobs, of_community
 from communities.ground.statements import Part
 from surveys.engine import where as whole_responses
 from surveys.engine.language import expressions, names, references, values
@@ -31,8 +34,18 @@ from surveys.engine.walk import answers
 from surveys.services.ground import metadata
 
 PARAMETER = "where"
+# Work that the database does in about a second. `work` is that for one response.
+MUCH_WORK = 10_000_000
+_TO_READ = 200
+_TO_LOOK_FOR = 100  # more for each `in`, which looks for all options that were chosen in a text
+_IN = re.compile(r"\bin\b", re.IGNORECASE)
 _TRUE: Part = ("TRUE", [])
 _FALSE: Part = ("FALSE", [])
+SECONDS_TO_WAIT = 1.0  # for a slot
+RETRY_AFTER = 5  # seconds
+BUSY = "Other expressions are selecting among many responses, or files are being made. Please retry shortly."
+_slots = large_jobs
+MOST_NAMES_AT_ONCE = 400  # each has up to three columns
 # As `values.number` and `values.is_date` read texts. `\\d` of PostgreSQL also matches other digits.
 _NUMBER = r"^-?[0-9]+(\.[0-9]+)?$"
 _DATE = (
@@ -88,8 +101,40 @@ def parts(
     """
     for name, value in fields:
         yield metadata.condition(name, value, state=state)
-    if where is not None:
-        yield _Compiler(script(), language, state).condition(expressions.parse(where).tree)
+    if where is None:
+        return
+    columns: dict[str, tuple[str, Part]] = {}
+    compiler = _Compiler(script(), language, "s.state", columns)
+    condition = compiler.condition(expressions.parse(where).tree)
+    yield _joined(f"(SELECT {{}} FROM (SELECT {state}) c(state), {{}})", condition, _values(columns))
+
+
+def work(texts: Sequence[str]) -> int:
+    """The work of the database for one response that these expressions select or not."""
+    return _TO_READ + sum(len(text) + _TO_LOOK_FOR * len(_IN.findall(text)) for text in texts)
+
+
+def is_much(where: str | None, responses: int) -> bool:
+    """Whether it is much work to select among so many responses."""
+    return where is not None and responses * work([where]) > MUCH_WORK
+
+
+@contextmanager
+def slot(where: str | None, *, responses: Callable[[], int], community_id: int) -> Iterator[None]:
+    """Let an expression select among so many responses; much work is one of the LARGE_JOBS of this process.
+
+    Raises Unavailable if they are running, or one of this community.
+    """
+    if where is None or not is_much(where, responses()):
+        yield
+        return
+    slots, owner = _slots, of_community(community_id)
+    if not slots.acquire(owner, timeout=SECONDS_TO_WAIT):
+        raise Unavailable(BUSY, retry_after=RETRY_AFTER)
+    try:
+        yield
+    finally:
+        slots.release(owner)
 
 
 def meaning(text: str, *, script: Script) -> Part:
@@ -100,23 +145,58 @@ def meaning(text: str, *, script: Script) -> Part:
 def count(texts: Sequence[str], *, script: Script, language: str, among: Part) -> list[int]:
     """How many responses satisfy each expression. `among` is a condition on the conversation `c`.
 
-    The database reads each response once, and each value in it once, however often the expressions name it.
+    The database reads each response once for some hundred names, and each value in it once, however often the
+    expressions name it.
     """
+    found: list[int] = []
+    for some in _in_groups(texts):
+        found += _count(some, script=script, language=language, among=among)
+    return found
+
+
+def _in_groups(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The expressions in groups whose values fit into one statement: a table has at most 1,664 columns."""
+    group, size = list[str](), 0
+    for text in texts:
+        names = len(expressions.parse(text).mentions)
+        if group and size + names > MOST_NAMES_AT_ONCE:
+            yield group
+            group, size = [], 0
+        group.append(text)
+        size += names
+    if group:
+        yield group
+
+
+def _count(texts: Sequence[str], *, script: Script, language: str, among: Part) -> list[int]:
     columns: dict[str, tuple[str, Part]] = {}
-    compiler = _Compiler(script, language, "c.state", columns)
+    compiler = _Compiler(script, language, "s.state", columns)
     conditions = [compiler.condition(expressions.parse(text).tree) for text in texts]
     counts = _joined(", ".join(["count(*) FILTER (WHERE {})"] * len(conditions)), *conditions)
-    known = _joined(
-        ", ".join(f"{{}} AS {name}" for name, _ in columns.values()), *(v for _, v in columns.values())
+    sql, parameters = _joined(
+        "SELECT {} FROM (SELECT c.state FROM surveys_conversation c WHERE {} OFFSET 0) c, {}",
+        counts,
+        among,
+        _values(columns),
     )
-    # OFFSET 0 keeps the parts apart, so that no value is computed again for each of its mentions.
-    sql = f"""SELECT {counts[0]} FROM
-        (SELECT c.state #> '{{}}' AS state FROM surveys_conversation c WHERE {among[0]} OFFSET 0) c,
-        LATERAL (SELECT c.state->'answers' AS answers OFFSET 0) a,
-        LATERAL (SELECT {known[0] or "1"} OFFSET 0) v"""
     with connection.cursor() as cursor:
-        cursor.execute(sql, [*counts[1], *among[1], *known[1]])
+        cursor.execute(sql, parameters)
         return list(cursor.fetchone())
+
+
+def _values(columns: Mapping[str, tuple[str, Part]]) -> Part:
+    """The tables `s`, `a` and `v` with the state of the conversation `c`, its answers, and these values.
+
+    OFFSET 0 keeps the parts apart, so that the state is unpacked once and no value is computed again for each
+    of its mentions.
+    """
+    known = ", ".join(f"{{}} AS {name}" for name, _ in columns.values()) or "1"
+    return _joined(
+        "LATERAL (SELECT c.state #> ARRAY[]::text[] AS state OFFSET 0) s,"
+        " LATERAL (SELECT s.state->'answers' AS answers OFFSET 0) a,"
+        f" LATERAL (SELECT {known} OFFSET 0) v",
+        *(part for _, part in columns.values()),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +324,7 @@ class _Compiler:
         reply = self._reply(block)
         if block.type == "single_punch":
             texts = {str(each.id): each.value for each in block.options}
-            return _text((f"%s::jsonb->>({reply}->'option_ids'->>0)", [Jsonb(texts)]))
+            return _text((f"%s::jsonb->>({reply}->'option_ids'->>0)", [_json(texts)]))
         if block.type in CHOICES or block.type == "ranking":
             return self._list(block)
         if block.type in SCALES or block.type == "open_numeric":
@@ -266,7 +346,7 @@ class _Compiler:
         """The values that were chosen: of a ranking the best first, else in the order of the options."""
         reply = f"{self._reply(block)}->'option_ids'"
         places = {str(each.id): n for n, each in enumerate(block.options)}
-        order = ("n", []) if block.type == "ranking" else ("(%s::jsonb->id)::int", [Jsonb(places)])
+        order = ("n", []) if block.type == "ranking" else ("(%s::jsonb->id)::int", [_json(places)])
 
         def of(known: Mapping[str, str]) -> Part:
             # A look-up for each chosen option, whose cost does not grow with the options of the block
@@ -274,7 +354,7 @@ class _Compiler:
                 SELECT text FROM jsonb_array_elements_text({reply}) WITH ORDINALITY chosen(id, n),
                 LATERAL (SELECT %s::jsonb->>id AS text) known
                 WHERE text IS NOT NULL ORDER BY {order[0]}) END"""
-            return sql, [Jsonb(known), *order[1]]
+            return sql, [_json(known), *order[1]]
 
         texts = {str(each.id): each.value for each in block.options}
         return _List(of(texts), of({key: _form(values.operand(text)) for key, text in texts.items()}))
@@ -322,6 +402,11 @@ class _Compiler:
 
     def _was_shown(self, block: Block) -> Part:
         return f"coalesce({self.state}->'path' @> '{block.id or 0:d}'::jsonb, FALSE)", []
+
+
+def _json(known: Mapping[str, str | int]) -> str:
+    """A look-up by the ids of options. As a text it can be compared, unlike `Jsonb`."""
+    return orjson.dumps(known).decode()
 
 
 def _text(text: Part) -> _Single:
@@ -419,7 +504,13 @@ def _date_of(value: Operand | _Single) -> Part | None:
     if isinstance(value, Operand):
         return None if value.date is None else ("%s::text", [value.date])
     return (
-        _joined("CASE WHEN {} ~ {} THEN {} END", value.text, ("%s", [_DATE]), value.text)
+        _joined(
+            "CASE WHEN octet_length({}) = 10 AND {} ~ {} THEN {} END",
+            value.text,
+            value.text,
+            ("%s", [_DATE]),
+            value.text,
+        )
         if value.is_text
         else None
     )

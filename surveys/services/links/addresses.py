@@ -15,7 +15,7 @@ from surveys.models import Project
 from surveys.services.representations.project import web_url
 
 PARAMETER = "link"
-MAX_LENGTH = 200  # characters of a signed id; longer texts are never valid
+MAX_LENGTH = 200  # The characters of a signed id. A longer text is never valid.
 _SIGNER = Signer(salt="surveys.personal_link", sep=".")
 
 
@@ -30,7 +30,7 @@ def signed(link_id: uuid.UUID) -> str:
 
 
 def link_id_of(text: str) -> uuid.UUID | None:
-    """The link that a signed text names; None if it was not signed here."""
+    """Return the id of the link in a signed text; None if this site did not sign the text."""
     if len(text) > MAX_LENGTH:
         return None
     try:

@@ -1,8 +1,8 @@
 """The metadata that a personal link adds to the conversation (rule 6.10).
 
-The member can neither see nor change it, because the address contains only the link's id. Links of anonymous
-projects have no metadata: a sender who gives each member a different value would find it again with that
-member's answers.
+The member can neither see nor change the metadata, because the address contains only the link's id. Links of
+anonymous projects have no metadata. Otherwise a sender could give each member a different value, and find
+that value again with the member's answers.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ def faults(project: Project, fields: Mapping[str, str], *, path: str = "metadata
 
 
 def sealed(link_id: uuid.UUID, fields: Mapping[str, str]) -> bytes | None:
-    """The texts as a link's row stores them, encrypted; None if there are none."""
+    """Return the metadata in the encrypted form for a link's row; None without metadata."""
     if not fields:
         return None
     return sealing.seal(orjson.dumps(dict(fields)).decode(), purpose=_PURPOSE, row=link_id)
 
 
 def of_link(link: PersonalLink, project: Project) -> Mapping[str, str]:
-    """The metadata of a link; empty if SECRET_KEY has changed since the link was made.
+    """Return the metadata of a link; empty if SECRET_KEY has changed since the link was made.
 
-    A link of an anonymous project has none.
+    A link of an anonymous project has no metadata.
     """
     if link.sealed_metadata is None or project.is_anonymous:
         return {}

@@ -66,7 +66,7 @@ def _cells(project: Project, links: Sequence[PersonalLink], style: CellStyle) ->
     )
     for link in links:
         person = people.get(link.member_id)
-        if person is not None:  # a member who has left needs no address
+        if person is not None:  # A member who has left needs no address.
             yield (
                 str(link.member_id),
                 style.text(person.name),

@@ -1,10 +1,10 @@
-"""Mailing personal links to members, and reminding those who have not begun.
+"""Mails with personal links to members, and reminders to members who have not begun.
 
     preview(…)  whom a mail would reach, why it would not reach others, and how its reader will see it
     send(…)     write the mails, which the worker sends
 
-An address gets at most MOST_MAILS mails in PERIOD about one project, whoever sends them and however many
-members share the address. It gets none after its reader has unsubscribed. An address that the member's
+An address gets at most MOST_MAILS mails in PERIOD about one project, from all senders and for all members
+with the address. The address gets no mail after its reader has unsubscribed. An address that the member's
 account has not proven gets our own text, with only the name of the community (rules 7.31 and 7.33).
 """
 
@@ -36,15 +36,15 @@ from surveys.services.links import addresses, service
 from surveys.services.representations.project import web_url
 
 KIND = mails.declare("personal_link", mails.Consent.NONE)
-MOST_MAILS = 3  # to one address about one project, in PERIOD
+MOST_MAILS = 3  # One address gets at most this many mails about one project in PERIOD.
 PERIOD = timedelta(days=7)
-LEAST_LEFT = timedelta(days=7)  # a link with less time left is not mailed; a new link is made
+LEAST_LEFT = timedelta(days=7)  # A link with less time left is not mailed; a new link is made.
 LATELY = timedelta(days=1)
-SHOWN = 50  # names in a preview
-MAX_SUBJECT, MAX_TEXT = 150, 4_000  # characters
+SHOWN = 50  # A preview shows at most this many names.
+MAX_SUBJECT, MAX_TEXT = 150, 4_000  # The texts have at most this many characters.
 PLACEHOLDERS = ("[name]", "[title]", "[community]")
 _PLACEHOLDER = re.compile("|".join(map(re.escape, PLACEHOLDERS)))
-NAMELESS = "there"  # as in “Hello there”
+NAMELESS = "there"  # The greeting then is “Hello there”.
 
 
 class Who(TextChoices):
@@ -77,8 +77,8 @@ class Reach:
     """The number of chosen members, and the numbers of those who get no mail, by reason.
 
     `over_sum` are members who must wait because the community has used up today's mails to unconfirmed
-    addresses, `unproven` are members of `sent_now` who get our own text. `lately` counts the chosen members
-    whose address got a mail about the project within LATELY.
+    addresses. `unproven` are the members of `sent_now` who get our own text. `lately` counts the chosen
+    members whose address got a mail about the project within LATELY.
     """
 
     chosen: int = 0
@@ -114,8 +114,8 @@ def default_text(project: Project, *, is_reminder: bool) -> tuple[str, str]:
 
 
 def fixed_text(project: Project, *, name: str, is_reminder: bool) -> tuple[str, str]:
-    """The subject and text for unproven addresses: nobody chose a word of them, except the community its
-    name.
+    """Return the subject and text for unproven addresses. No user chose any word of them, except for the
+    community's name.
     """
     noun, community = "poll" if project.is_poll else "survey", project.community.name
     greeting = f"Hello {name}," if is_plain_name(name) else "Hello,"
@@ -162,8 +162,8 @@ def preview(
     """The members whom a mail would reach, and the mail with a placeholder address.
 
     The mail is None if it would reach nobody. It is addressed to the first member who would get this text,
-    else to the first member. Raises NotFound and Forbidden for actors who may not make links. Nothing is
-    stored, and the members are read once.
+    else to the first member. Raises NotFound, and Forbidden for actors who may not make links. Nothing is
+    stored, and the members are read only once.
     """
     project = service.require_editor(actor=actor, project_id=project_id)
     left = mail_sums.left(community_id=project.community_id, at=at)
@@ -185,12 +185,13 @@ def preview(
 
 @in_transaction
 def send(*, actor: Actor, project_id: int, choice: Choice, subject: str, text: str, at: datetime) -> Reach:
-    """Write a mail with their link to each chosen member whom it reaches, at most `service.MOST_AT_ONCE`.
+    """Write a mail with a personal link to each chosen member whom a mail reaches, to at most
+    `service.MOST_AT_ONCE` members.
 
-    The mail contains the member's latest link if that is valid for LEAST_LEFT, else a new one. Refuses an
-    empty subject or text. Refuses (Conflict) a project that is neither open nor about to open, and a sending
-    without any recipient because the community's limit for today is used up. If two sendings run at the same
-    time the second waits, so that both limits are kept. Returns the recipients' counts.
+    The mail contains the member's latest link if that link is valid for LEAST_LEFT, else a new link. Refuses
+    an empty subject or text. Refuses (Conflict) a project that is neither open nor about to open, and a
+    sending without any recipient because the community's limit for today is used up. Of two simultaneous
+    sendings the second waits, so that both limits are kept. Returns the recipients' counts.
     """
     service.require_editor(actor=actor, project_id=project_id)
     locked = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)
@@ -286,12 +287,13 @@ def _chosen(project: Project, choice: Choice, at: datetime) -> QuerySet[Any, Any
         case Who.ALL:
             return members
         case Who.WITHOUT_LINK:
-            # Members with a revoked link are excluded too; otherwise the next sending would replace the link.
+            # Members with a revoked link are excluded, too; otherwise the next sending would replace the
+            # link.
             has_one = links.filter(Q(revoked_at__isnull=False) | Q(expires_at__gt=at))
             return members.exclude(Exists(has_one))
         case Who.NOT_BEGUN:
             mailed = members.filter(Exists(links.filter(mailed_at__isnull=False, revoked_at__isnull=True)))
-            if project.is_anonymous:  # nobody can know who has begun
+            if project.is_anonymous:  # On an anonymous project, nobody can know who has begun.
                 return mailed
             begun = Conversation.objects.filter(project=project, user=OuterRef("user_id"))
             return mailed.exclude(Exists(begun))
@@ -304,7 +306,7 @@ def _chosen(project: Project, choice: Choice, at: datetime) -> QuerySet[Any, Any
 def _links_for(
     actor: Actor, project: Project, member_ids: Sequence[int], at: datetime
 ) -> Mapping[int, PersonalLink]:
-    """The latest link of each member that is valid long enough, else a new one."""
+    """Return the latest link of each member if that link is valid long enough, else a new link."""
     usable = PersonalLink.objects.filter(
         project=project, member_id__in=member_ids, revoked_at__isnull=True, expires_at__gt=at + LEAST_LEFT
     )
@@ -352,7 +354,7 @@ def _message(
 def _words(
     project: Project, person: communities.Recipient, choice: Choice, subject: str, text: str
 ) -> tuple[str, str]:
-    """The subject and text for one person: those of the author, if their account has proven the address."""
+    """Return the subject and text for one person. An account with a proven address gets the author's text."""
     if not person.is_proven:
         return fixed_text(project, name=person.name, is_reminder=choice.is_reminder)
     return _filled(subject, project, person), _filled(text, project, person)

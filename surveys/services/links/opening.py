@@ -17,13 +17,13 @@ from surveys.services.links import fields
 
 
 class Fault(Enum):
-    """Why a link admits nobody."""
+    """The reason why a link admits nobody."""
 
     UNKNOWN = "unknown"
     EXPIRED = "expired"
     REVOKED = "revoked"
-    LEFT = "left"  # its member has left the community
-    DEACTIVATED = "deactivated"  # its member may not answer on any channel (rule 6.5)
+    LEFT = "left"  # The member of the link has left the community.
+    DEACTIVATED = "deactivated"  # The member of the link may not answer on any channel (rule 6.5).
 
 
 class LinkRefused(Exception):
@@ -38,8 +38,8 @@ class LinkRefused(Exception):
 class Guest:
     """A person whom a link admits, as the member for whom it was made.
 
-    The link proves that its owner may answer in the member's name, only on this project. It is no sign-in.
-    `metadata` is the metadata of the link.
+    The link proves that its owner may answer in the member's name, only on this project. The link is no
+    sign-in. `metadata` is the metadata of the link.
     """
 
     link_id: uuid.UUID
@@ -49,7 +49,7 @@ class Guest:
 
 
 def admit(*, link_id: uuid.UUID, project: Project, at: datetime) -> Guest:
-    """The person whom a link admits to this project. Raises LinkRefused.
+    """Return the person whom a link admits to this project. Raises LinkRefused.
 
     The member passes `private`, because staff vouch for the people to whom they give a link. The project's
     other conditions for respondents apply too (`admission.check`).
@@ -81,7 +81,7 @@ def admit(*, link_id: uuid.UUID, project: Project, at: datetime) -> Guest:
 def note_opening(*, guest: Guest, project: Project, at: datetime) -> None:
     """Store when a link was first opened; on anonymous projects nothing is stored.
 
-    On anonymous projects the time would match that of an answer, and reveal its respondent (rule 7.16).
+    On anonymous projects the time would match the time of an answer, and reveal its respondent (rule 7.16).
     """
     if project.is_anonymous or guest.is_known_to_be_opened:
         return

@@ -41,8 +41,8 @@ _ERASE = """
 
 
 def require_editor(*, actor: Actor, project_id: int) -> Project:
-    """The project, for actors who may make and see its links: creators of their own projects, admins of
-    any.
+    """Return the project. Refuses actors who may not make links: only creators of the project and
+    admins may.
     """
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
     access.require_editor(actor=actor, project=project)
@@ -51,7 +51,9 @@ def require_editor(*, actor: Actor, project_id: int) -> Project:
 
 @dataclass(frozen=True, slots=True)
 class WantedLink:
-    """The member for whom a link is to be made, and its metadata; with the paths of both in the request."""
+    """The member for whom a link is to be made, and the link's metadata, with the paths of both in the
+    request.
+    """
 
     member_id: str
     metadata: Mapping[str, str] = field(default_factory=dict)
@@ -65,11 +67,11 @@ def create(
 ) -> list[PersonalLink]:
     """Make these links, in their order.
 
-    Refuses all of them, with a violation for each id that is repeated or is not the id of a present, active
-    member. On anonymous projects it refuses metadata.
+    Refuses all links, with a violation for each id that is repeated or that is not the id of a present,
+    active member. On anonymous projects it refuses metadata.
     """
     require_editor(actor=actor, project_id=project_id)
-    # The privacy of the project cannot change meanwhile
+    # Under the lock, the privacy of the project cannot change.
     project = repository.lock_project(project_id=project_id)
     if project is None:
         raise NotFound("There is no such project.")
@@ -103,7 +105,7 @@ def make(
 ) -> list[PersonalLink]:
     """Make a link for each of these members; the caller prevents their erasure.
 
-    `metadata` contains the metadata of each link, in the same order; it is empty if no link has any.
+    `metadata` contains the metadata of each link, in the same order. It is empty if no link has metadata.
     """
     links = [
         PersonalLink(
@@ -128,7 +130,7 @@ def make(
 
 @in_transaction
 def revoke(*, actor: Actor, link_id: uuid.UUID, project_id: int | None = None, at: datetime) -> None:
-    """Revoke a link: from now on it admits nobody. Revoking it again changes nothing.
+    """Revoke a link, so that the link admits nobody. A second revocation changes nothing.
 
     Raises NotFound for a link that the project does not have; without `project_id`, for a link that the
     community does not have.

@@ -1,4 +1,5 @@
-"""The feed: every response once for each state that a reader has not read, and deletions (rule 6.51).
+"""The feed of changes: every response once for each state that a reader has not read, and deletions
+(rule 6.51).
 
 Readers keep a copy of the responses. They request the changes after their cursor as often as they like;
 changes that happen meanwhile appear at the next reading. `feed_order` explains why no change is skipped.
@@ -34,7 +35,7 @@ from surveys.services.responses.service import (
     size_of_a_row,
 )
 
-# The next few changes of each project by its index, then the first of all these. A page costs the same at any
+# The next few changes of each project by its index, and the first of all these. A page costs the same at any
 # depth.
 _NEXT_FEW = f"""
     WITH changed AS (
@@ -54,7 +55,7 @@ _NEXT_FEW = f"""
     )
 """
 _COUNT = f"{_NEXT_FEW} SELECT count(*) FROM page"
-# As many responses as fit into MAX_BATCH_BYTES, at least one.
+# The query returns as many responses as fit into MAX_BATCH_BYTES, at least one.
 _PAGE = f"""
     {_NEXT_FEW}
     SELECT * FROM (
@@ -68,8 +69,8 @@ _PAGE = f"""
     ORDER BY position, response_id
 """
 _OF_PROJECT = "project_id = %(project)s"
-# Once a project is deleted, nobody can check who could read it. The feed contains only numbers and random ids
-# of it.
+# Once a project is deleted, nobody can check who could read the project. The feed contains only numbers and
+# random ids of the project.
 _OF_COMMUNITY = """
     community_id = %(community)s AND (
         project_id = ANY(%(projects)s)
@@ -91,10 +92,11 @@ _TAKE_OVER = f"""
         SELECT id FROM surveys_conversation WHERE project_id = ANY(%s) AND changed_in >= {NEXT} LIMIT %s
     ))
 """
-TAKEN_OVER_AT_ONCE = 10_000  # in one transaction, so that a reader who gives up has still made progress
+# One transaction takes over at most this many, so that a reader who gives up has still made progress.
+TAKEN_OVER_AT_ONCE = 10_000
 # Most transactions end within milliseconds. So readers find the changes that they have just written
 # themselves.
-WAIT, MOST_WAITS = 0.02, 25  # seconds, times
+WAIT, MOST_WAITS = 0.02, 25  # WAIT is in seconds.
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class ChangesPage:
 def of_project(
     *, project: Project, actor: Actor, cursor: str | None, per_page: int, at: datetime
 ) -> ChangesPage:
-    """What has changed in a project since a cursor; from the beginning without one.
+    """Return the changes in a project since a cursor; all changes without a cursor.
 
     Raises InvalidRequest for a cursor that is not of this feed, and `cursor_expired` for an old one.
     """
@@ -118,7 +120,7 @@ def of_project(
 
 
 def of_community(*, actor: Actor, cursor: str | None, per_page: int, at: datetime) -> ChangesPage:
-    """What has changed in all projects whose responses the actor may read. Raises as `of_project` does.
+    """Return the changes in all projects whose responses the actor may read. Raises as `of_project` does.
 
     The feed still contains a project that can be restored; otherwise the changes from before its deletion
     would be missing after a restore.
@@ -187,7 +189,8 @@ def _serialized(rows: Sequence[Sequence[Any]], actor: Actor) -> list[Mapping[str
         if is_listed
         else {"id": str(response_id), "project_id": str(project_id), "deleted": True}
         for project_id, _, response_id, is_listed, *stored in rows
-        if not is_listed or project_id in serialize  # otherwise its deletion follows in the feed
+        # Without a response here, its deletion follows in the feed.
+        if not is_listed or project_id in serialize
     ]
 
 

@@ -1,12 +1,12 @@
-"""Copies of one's answers by mail (rules 6.231 and 6.232).
+"""Copies of a respondent's own answers by mail (rules 6.231 and 6.232).
 
     send(view, to=…, user_id=…)     the answers to the confirmed address of the sender's own account, a link
                                     to them to any other address
     opened(project, token)          the conversation that such a link shows
 
-A stranger could type the address of another stranger. So a mail to it holds no text that somebody chose but
-the name of the community, and it counts among the mails of the community (rule 7.33), of which copies take at
-most a half.
+A stranger could type the address of another stranger. So a mail to such an address contains no text that a
+user chose, except for the name of the community. The mail counts as one of the community's mails (rule 7.33),
+of which copies take at most a half.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from surveys.services.representations.project import web_url
 
 OWN = mails.declare("answers_copy", mails.Consent.CONFIRMED)
 LINK = mails.declare("answers_link", mails.Consent.NONE)
-PARAMETER = "_answers"  # of the page's address
+PARAMETER = "_answers"  # The parameter of the page's address.
 VALID_FOR = timedelta(days=30)
-MOST_MAILS = 3  # to one address about one project, in PERIOD
+MOST_MAILS = 3  # One address gets at most this many mails about one project in PERIOD.
 PERIOD = timedelta(days=7)
-MAX_TOKEN = 300  # characters
+MAX_TOKEN = 300  # A token has at most this many characters.
 _PURPOSE = "copies of answers"
 _SKIPPED = "Skipped"
 
@@ -53,7 +53,7 @@ def send(view: ConversationView, *, to: str, user_id: int | None, at: datetime) 
     """Mail the answers, or a link to them. `user_id` is the signed-in sender.
 
     Writes nothing to an address that wants no mails of the community, or has got MOST_MAILS: who typed it
-    does not learn that. Refuses (Conflict) if the community has written too many mails today.
+    does not learn that. Refuses (Conflict) all addresses if the community has written too many mails today.
     """
     own = own_address(user_id=user_id)
     if own and to.lower() == own.lower():
@@ -61,13 +61,14 @@ def send(view: ConversationView, *, to: str, user_id: int | None, at: datetime) 
         return
     community_id, kind = view.project.community_id, f"{LINK}:{view.project.pk}"
     address_hash = keyed_hash(to, community_id=community_id)
+    kept_for_others = settings.UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY // 2
+    # Before the address is looked at: mails at once are counted together, and a refusal is the same for all.
+    if mail_sums.lock(community_id=community_id, at=at) <= kept_for_others:
+        raise Conflict(mail_sums.refusal(wanted=1, left=0))
     written = recipients.mail_counts(community_id=community_id, kind=kind, since=at - PERIOD)
     has_refused = recipients.refused_hashes(community_id=community_id, hashes=[address_hash])
     if has_refused or written[address_hash] >= MOST_MAILS:
         return
-    kept_for_others = settings.UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY // 2
-    if mail_sums.lock(community_id=community_id, at=at) <= kept_for_others:
-        raise Conflict(mail_sums.refusal(wanted=1, left=0))
     mails.write(_link(view, to, address_hash, at), kind=kind, at=at, community_id=community_id)
 
 
@@ -111,7 +112,9 @@ def _token(project: Project, conversation_id: uuid.UUID, until: datetime) -> str
 
 
 def opened(project: Project, token: str, *, at: datetime) -> uuid.UUID | None:
-    """The conversation of a link's token; None if it is no token of this project, or is too old."""
+    """Return the conversation of a link's token; None if the text is no token of this project, or
+    is too old.
+    """
     if not project.mail_copy or project.is_anonymous or len(token) > MAX_TOKEN:
         return None
     try:

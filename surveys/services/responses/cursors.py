@@ -15,7 +15,9 @@ from communities.ground.errors import refuse
 from surveys.services.ground import feed_order
 
 LIFETIME = timedelta(days=31)
-"""How long a cursor is good for. Its promise is 30 days; deletions are remembered for as long."""
+"""The time for which a cursor is valid. The interface promises 30 days; deletions are remembered
+for as long.
+"""
 _SIGNER = signing.Signer(salt="colloquy.responses.changes")
 _NO_ID = uuid.UUID(int=0)
 
@@ -24,9 +26,9 @@ _NO_ID = uuid.UUID(int=0)
 class Cursor:
     """A position in one feed.
 
-    `feed` is the project or the community whose changes are read. `position` and `response_id` are those of
-    the last change that was returned. The feed returns deletions from `begun_at` on; this reader has never
-    seen the responses of earlier deletions. `database` is the database in which these numbers are valid.
+    `feed` is the project or the community whose changes are read. `position` and `response_id` belong to the
+    last returned change. The feed returns deletions from `begun_at` on, because this reader has never seen
+    the responses of earlier deletions. `database` is the database in which these numbers are valid.
     """
 
     feed: str

@@ -1,9 +1,9 @@
-"""Deleting a response in the admin: the response is marked first, and deleted for good after ten minutes
-unless the mark is removed.
+"""Deleting a response in the admin. The response is first marked. Ten minutes later the response is deleted,
+unless somebody removes the mark.
 
-A marked response leaves the admin's list at once. Everything else still counts it, the interface included,
-because the response has not changed. Removing the mark changes no counts, and on anonymous projects no figure
-changes twice. The interface deletes at once (`service.delete`), as its contract says.
+A marked response leaves the admin's list at once. All other parts of the application, such as the interface,
+still count the response, because it has not changed. Removing the mark changes no counts, and on anonymous
+projects no figure changes twice. The interface deletes at once (`service.delete`), as its contract says.
 
 On anonymous projects every time stored with a response is rounded to the hour, so the ten minutes end at the
 next full hour.
@@ -61,7 +61,7 @@ def mark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime
 
 @in_transaction
 def unmark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime) -> None:
-    """Keep a marked response. Raises NotFound if it is not marked (any more)."""
+    """Keep a marked response. Raises NotFound if the response is not marked."""
     access.require_editor(actor=actor, project=project, missing=NO_RESPONSE)
     count, _ = ResponseDeletion.objects.filter(response_id=response_id, project_id=project.pk).delete()
     if not count:
@@ -94,12 +94,13 @@ def delete_due(*, at: datetime) -> int:
 def delete_expired(*, at: datetime) -> int:
     """Delete responses that are older than their project keeps them (rule 7.110).
 
-    Returns how many. Each is deleted by a transaction of its own, at most MOST_AT_ONCE of a project at once.
+    Returns the number of deleted responses. Each response is deleted in its own transaction, at most
+    MOST_AT_ONCE responses of a project in one run.
     """
     keeping = Project.objects.filter(keep_responses_days__isnull=False).order_by("pk")
     count = 0
     for project in list(keeping):
-        # A time that was rounded down may stand for the end of its hour or day.
+        # A time that was rounded down may mean the end of its hour or day.
         latest = rounding.length(anonymity.rounding_of(project))
         before = at - timedelta(days=project.keep_responses_days or 0) - latest
         expire = partial(_expire, before=before, at=at)
@@ -108,7 +109,9 @@ def delete_expired(*, at: datetime) -> int:
 
 
 def _expired(project_id: int, before: datetime) -> list[uuid.UUID]:
-    """Conversations that were completed before a time, and unfinished ones that were last changed before."""
+    """Return conversations that were completed before a time, and unfinished conversations that were last
+    changed before it.
+    """
     own = Conversation.objects.filter(project_id=project_id)
     completed = own.filter(completed_at__lt=before).order_by("completed_at")
     unfinished = own.filter(completed_at__isnull=True, updated_at__lt=before).order_by("updated_at")
@@ -143,9 +146,10 @@ def _delete(response_id: uuid.UUID, at: datetime) -> bool:
     if conversation is None or not conversation.is_listed:
         return False
     community = mark.project.community
-    # The response is deleted in the name of an admin: the person who marked it was allowed to, even if they
-    # have lost the role since. For an erased person the audit trail shows the pseudonym. It names nobody who
-    # was a superuser at that time and is neither a superuser nor a member now.
+    # The response is deleted in the name of an admin. The person who marked the response was allowed to
+    # delete it, even if they have lost the role since. For an erased person the audit trail shows the
+    # pseudonym. The audit trail names nobody who was a superuser at that time and is neither a superuser nor
+    # a member now.
     actor = Actor(mark.requested_by_id or 0, "admin", community.pk, community.tier)
     if not presence.hold(actor=actor):
         actor = replace(actor, user_id=0, pseudonym=mark.requested_under)

@@ -36,7 +36,7 @@ _ANSWERED = """
     SELECT conversation_id, count(DISTINCT block_id) FROM surveys_answer
     WHERE conversation_id = ANY(%s) GROUP BY conversation_id
 """
-FIRST = 3  # questions of a script
+FIRST = 3  # A row shows the answers to this many questions, the first ones of the script.
 _FIRST_ANSWERS = """
     SELECT conversation_id, block_id, option_id, value FROM surveys_answer
     WHERE conversation_id = ANY(%s) AND block_id = ANY(%s) ORDER BY conversation_id, block_id, ordinal
@@ -70,7 +70,7 @@ def matching(
     where: str | None,
     language: str,
 ) -> QuerySet[Any]:
-    """The responses that have these values of fields and satisfy an expression without faults."""
+    """Return the responses that have these values of fields and satisfy an expression without faults."""
     script = partial(script_cache.script_of, project)
     chosen = selecting.parts(fields=fields, where=where, script=script, language=language, state="state")
     for sql, values in chosen:
@@ -133,7 +133,7 @@ def scores(*, ids: Collection[uuid.UUID], project: Project) -> Mapping[uuid.UUID
 def _score(stored: Mapping[str, Sequence[Any]], buckets: Mapping[str, str]) -> ListedScore:
     """One response's score.
 
-    Each bucket contains its points and its highest possible points, then the graded buckets follow.
+    Each bucket has its points and its highest possible points. The graded buckets follow.
     """
     in_order = [*(key for key in buckets if key in stored), *(key for key in stored if key not in buckets)]
     points = {key: Decimal(str(stored[key][0])) for key in in_order}

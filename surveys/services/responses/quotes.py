@@ -19,7 +19,7 @@ _TEXTS = f"""
 def remove(*, project_id: int, conversation_id: uuid.UUID) -> None:
     """Remove every quote of a response from the project's analyses.
 
-    Call it in the transaction that deletes the response, before its answers are deleted.
+    Call this in the transaction that deletes the response, before the deletion of its answers.
     """
     texts = [text for (text,) in statements.fetch_rows(_TEXTS, [conversation_id])]
     if not texts:

@@ -33,14 +33,16 @@ from surveys.services.scripts import editing as scripts
 from xp.services import achievements
 
 MAX_DIGITS = 5
-MAX_CHARACTERS = 100_000  # of a part, so that its page stays below 1 MB (rule 6.40)
+# A part has at most this many characters, so that its page is smaller than 1 MB (rule 6.40).
+MAX_CHARACTERS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerReading:
-    """The reading of an answer: titles of themes by id, and the sentiment, None if it was not judged.
+    """The reading of an answer: titles of themes by id, and the sentiment. The sentiment is None for an
+    answer that was not judged.
 
-    `is_corrected` if staff have corrected the reading.
+    `is_corrected` is True if staff have corrected the reading.
     """
 
     themes: Mapping[int, str]
@@ -52,10 +54,10 @@ class AnswerReading:
 class Step:
     """One block of the script in this response.
 
-    `kind` is `answered`, `skipped`, `shown` (asks nothing), `hidden` (its condition skipped it), `calculated`
-    or `waiting` (the current block of an unfinished response). `answers` are in words; those of a ranking
-    start with the best. `is_right` is None for blocks that are not graded. `follow_ups` are the further
-    questions about the answer, each with its answer, or None if it was skipped.
+    `kind` is `answered`, `skipped`, `shown` (asks nothing), `hidden` (its condition skipped the block),
+    `calculated` or `waiting` (the current block of an unfinished response). `answers` are in words; the
+    answers of a ranking start with the best. `is_right` is None for blocks that are not graded. `follow_ups`
+    are the further questions about the answer, each with its answer, or with None for a skipped question.
     """
 
     kind: str
@@ -126,7 +128,8 @@ def read(
     if conversation is None or not conversation.is_listed or conversation.project_id != project.pk:
         raise NotFound(NO_RESPONSE)
     access.require_responses_reader(actor=actor, project=project, at=at, missing=NO_RESPONSE)
-    conversation.sealed_respondent = None  # so that no code below unseals the respondent
+    # The value is removed so that no code below unseals the respondent.
+    conversation.sealed_respondent = None
     view = of_conversation(LoadedConversation.of(conversation), at)
     knows_solutions = access.may_read_solutions(actor=actor)
     answered = _answered(view)
@@ -200,7 +203,8 @@ def _part(
     """The part that starts at `start`, with at most MAX_CHARACTERS or a single step: first steps, then
     `loose`.
 
-    The positions of `loose` answers follow those of the steps. Steps after the part are not filled in.
+    The positions of `loose` answers follow the positions of the steps. Steps after the part are not filled
+    in.
     """
     shown: list[Step] = []
     shown_loose: list[LooseAnswer] = []

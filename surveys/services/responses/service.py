@@ -29,20 +29,24 @@ from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
 
 NO_RESPONSE = "There is no such response."
-HISTORY_BATCH = 500  # responses of one person in one statement
-# Limits of one statement that streams all responses: rows, and bytes of answers with some overhead for each.
+HISTORY_BATCH = 500  # One statement reads at most this many responses of one person.
+# The limits of one statement that streams all responses: rows, and bytes of answers with some overhead for
+# each answer.
 FIRST_BATCH = 100
 MAX_BATCH = 1_000
 MAX_BATCH_BYTES = 4_000_000
-BYTES_PER_THEME = 320  # at most: a title has 80 characters
-BYTES_PER_ANSWER = 100  # beside its value, label and the block's name
-MOST_WORDS = 1_000  # bytes of a label and a name, if several projects are read together
-# Pages by number end here, because the rows before a page are read too. `after` has no such limit.
+BYTES_PER_THEME = 320  # A title has at most 80 characters, so a theme takes at most this many bytes.
+# An answer takes these bytes in addition to its value, its label and the block's name.
+BYTES_PER_ANSWER = 100
+MOST_WORDS = 1_000  # If several projects are read together, a label and a name have at most this many bytes.
+# Pages by number end here, because the rows before a page are read, too. The parameter `after` has no such
+# limit.
 MAX_PAGED_ROWS = 10_000
-# Rows are counted at most, to find out whether a filter matches few responses or all but a few
+# At most this many rows are counted, in order to find out whether a filter matches few responses or nearly
+# all.
 _LIMIT = 10_001
-# Hand-written SQL: one statement reads a page with its answers as arrays. For 100 responses of 10 answers
-# this takes 2.0 ms of CPU on both sides, JSON included; two statements take 4.7 ms, JSON made by PostgreSQL
+# Hand-written SQL reads a page with its answers as arrays in one statement. For 100 responses of 10 answers
+# this takes 2.0 ms of CPU on both sides, with JSON. Two statements take 4.7 ms, and JSON made by PostgreSQL
 # 2.7 ms.
 _HAS_READINGS = "EXISTS (SELECT FROM surveys_codebook k WHERE k.project_id = c.project_id)"
 COLUMNS = f"""
@@ -70,7 +74,7 @@ ANSWERS = """
         FROM surveys_answer WHERE conversation_id = c.id
     ) a ON TRUE
 """
-# Responses show times without microseconds, so a response that shows 09:30:00 is not before 09:30:00.
+# Responses show times without microseconds. So a response that shows 09:30:00 is not before 09:30:00.
 _FILTERS = {
     "submitted_after": "completed_at >= %s",
     "submitted_before": "completed_at < %s",
@@ -82,10 +86,10 @@ _FILTERS = {
     "session_number": "session_number = %s",
     "suspected": "is_suspected = %s",
 }
-# Filters whose opposite can be counted too; none of their columns is ever null.
+# Filters whose opposite can be counted, too. Their columns are never null.
 _OPPOSITES = {
     "updated_after": "updated_at < %s",
-    "provider": "(provider < %s OR provider > %s)",  # two ranges of the index, unlike <>
+    "provider": "(provider < %s OR provider > %s)",  # Unlike <>, the condition is two ranges of the index.
     "suspected": "is_suspected <> %s",
 }
 _STATUS = {"completed": "completed_at IS NOT NULL", "partial": "completed_at IS NULL"}
@@ -116,10 +120,10 @@ def list_page(
 
     `filters` may contain `status` (`completed`, `partial`; any other value means all), `member_id`, the keys
     of `_FILTERS`, `fields` of metadata with their values, and `where` with the `language`, as in a
-    `Selection`. With `after`, the page starts after that response and costs the same at any depth; it ends
-    early at MAX_PAGE_BYTES. The total is read from the project's tally, and is counted only if there are
-    filters other than `status`. Raises InvalidRequest for an expression with faults, for a page beyond
-    MAX_PAGED_ROWS if there are responses, and for a page by number of more than MAX_PAGE_BYTES.
+    `Selection`. With `after`, the page starts after that response and costs the same at any depth; the page
+    ends early at MAX_PAGE_BYTES. The total comes from the project's tally; it is counted only with filters
+    other than `status`. Raises InvalidRequest for an expression with faults, for a page beyond MAX_PAGED_ROWS
+    if there are responses, and for a page by number of more than MAX_PAGE_BYTES.
     """
     filters = _by_user(project, filters)
     selecting.refuse_faults(
@@ -138,8 +142,8 @@ def list_page(
         return ResponsePage([], page, per_page, total, has_more=False)
     ids = f"SELECT id FROM surveys_conversation WHERE {where}{keyset}"
     if filters.get("updated_after") is not None and not matches_most:
-        # Matching rows may be anywhere in the order of ids. OFFSET 0 makes PostgreSQL find all of them by the
-        # index first, instead of searching for matches in that order.
+        # Matching rows may be anywhere in the order of ids. OFFSET 0 makes PostgreSQL first find all of them
+        # by the index, instead of searching for matches in the order of ids.
         ids = f"SELECT id FROM ({ids} OFFSET 0) matching"
     ids = f"{ids} ORDER BY id {direction} LIMIT %s OFFSET %s"
     if offset + per_page > MAX_PAGED_ROWS and after is None:
@@ -241,11 +245,11 @@ def batches(
 
 
 def size_of_a_row(words: int) -> str:
-    """SQL for the approximate size of a response in bytes of JSON; `words` are those of a label and a block's
-    name.
+    """Return SQL for the approximate size of a response in bytes of JSON. `words` is the size of a label and
+    a block's name.
 
-    Only a large state is read for this: it contains long results of calculated blocks, many fields, many
-    further questions, or a long text that was agreed to.
+    The size of a state is only read if the state is large. A large state contains long results of calculated
+    blocks, many fields, many further questions, or a long text of consent.
     """
     return f"""(
         coalesce(a.size + a.number * {BYTES_PER_ANSWER + words}, 0)
@@ -349,7 +353,7 @@ def _total(
 ) -> tuple[int, bool]:
     """The number of matching responses, and whether the filter is known to match all but a few.
 
-    If a filter matches few responses, or all but a few, those few are counted.
+    If a filter matches few responses, or nearly all, the smaller part is counted.
     """
     narrowing = [name for name in (*_FILTERS, "fields", "where") if filters.get(name) not in (None, ())]
     if not narrowing:

@@ -21,16 +21,16 @@ from surveys.services.counting import large
 from surveys.services.results import figures, steps
 from surveys.services.results.figures import Figures
 
-# Figures over 100,000 responses are up to five seconds old. At 250 ms for each count, counting takes a
+# Figures over 100,000 responses are up to five seconds old. Each count takes 250 ms, so counting takes a
 # twentieth of a process's time.
 RESPONSES_PER_CACHED_SECOND = 20_000
 MAX_BYTES = 64 * 1024 * 1024
-# Figures of one block with a hundred options: 9 kB of JSON, 34 kB of memory.
+# The figures of one block with a hundred options are 9 kB of JSON and take 34 kB of memory.
 BYTES_FOR_ONE_OF_JSON = 4
 BYTES_OF_AN_ENTRY = 1_000
 MAX_LOCKS = 10_000
 
-Sentiments = Mapping[int, Mapping[str, int]]  # by block id: how many answers have each sentiment
+Sentiments = Mapping[int, Mapping[str, int]]  # The number of answers with each sentiment, by block id.
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,8 @@ def _size_of(value: object) -> int:
 
 
 _cached: LRUCache[tuple[str, int], CachedFigures | _CachedSentiments] = LRUCache(MAX_BYTES, getsizeof=_size)
-_counting: LRUCache[int, Lock] = LRUCache(MAX_LOCKS)  # by project id; the thread that counts owns the lock
+# The locks by project id. The thread that counts owns the lock.
+_counting: LRUCache[int, Lock] = LRUCache(MAX_LOCKS)
 _lock = Lock()
 
 
@@ -101,7 +102,7 @@ def counted(*, project: Project, at: datetime) -> CachedFigures:
         assert stale is not None
         return stale
     try:
-        if (cached := fresh()) is not None:  # another thread has counted while this one waited
+        if (cached := fresh()) is not None:  # Another thread has counted while this thread waited.
             return cached
         try:
             max_wait = large.SECONDS_FOR_SHOWN if stale is None else 0.0

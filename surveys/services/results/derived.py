@@ -1,4 +1,4 @@
-"""Figures of values that are computed from answers, as JSON: of each bucket, and of each calculated block.
+"""Figures of computed values as JSON: of each bucket, and of each calculated block.
 
     scores(script, counted, segments)        figures of each bucket, then of all together
     variables(script, counted, segments)     figures of each calculated block
@@ -26,7 +26,7 @@ from surveys.services.counting.derived import (
 )
 
 TOTAL = "Total"
-NO_RANGE = (0, "0", None, None, None)  # the figures of an empty set of responses
+NO_RANGE = (0, "0", None, None, None)  # The figures of an empty set of responses.
 
 
 class _Rows:
@@ -88,7 +88,7 @@ def variables(
 
 
 def _check_listed(counted: Counted, segments: Sequence[DistributionEntry]) -> None:
-    """Check that all values of a field are listed: figures and scores are counted in two statements.
+    """Check that all values of a field are listed, because figures and scores are counted in two statements.
 
     Answers that are no longer options or points of the question are left out on purpose.
     """
@@ -161,8 +161,8 @@ def _numbers(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str,
 
 
 def _lows(rows: _Rows, kind: str, key: str) -> tuple[Decimal | None, list[Decimal]]:
-    """The width of the ranges (None for single numbers), and the start of each range, empty ranges
-    included.
+    """Return the width of the ranges (None for single numbers), and the start of each range, with empty
+    ranges.
     """
     entries = rows.entries.get((kind, None, key), {})
     lows = [Decimal(low) for low in entries]

@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 # Every segment repeats every number of every block, score and calculated result. 60 choices of 100 options,
-# segmented by one of them, make 600,000 numbers and took 16 s. This limit takes about one second.
+# segmented by one of the choices, make 600,000 numbers and took 16 s. This limit takes about one second.
 MAX_SEGMENT_NUMBERS = 50_000
 MAX_FIELD_SEGMENTS = 100
 _NO_SEGMENTS = "`segment_by` must be the id of a choice or a scale of this project, or `field.` and a name."
@@ -70,9 +70,9 @@ _NO_SEGMENTS = "`segment_by` must be the id of a choice or a scale of this proje
 class Figures:
     """Figures of a project. `response_count` counts answered blocks, `blocks` are AnalysisBlocks as JSON.
 
-    `segment_by` is the block or field that divides the figures, with its `segments`. `scores` are those of
-    each bucket, None where scoring is off, and `variables` those of each calculated block. `fields` are
-    those of each declared field.
+    `segment_by` is the block or field that divides the figures, with its `segments`. `scores` are the figures
+    of each bucket; None where scoring is off. `variables` are the figures of each calculated block, and
+    `fields` of each declared field.
     """
 
     conversation_count: int
@@ -123,10 +123,10 @@ def refuse_unless_countable(
     derives: bool,
     counts_fields: bool,
 ) -> None:
-    """Refuse, before a long count, what `count` would refuse, as far as the script and the latest responses
-    show.
+    """Refuse, before a long count, a request that `count` would refuse, as far as the script and the latest
+    responses show.
 
-    Only the count itself refuses unknown fields, because finding them needs all responses.
+    Only the count itself refuses unknown fields, because a search for them needs all responses.
     """
     stored = script_cache.get(project.pk, project.revision).stored
     _refuse_many_fields(selection)
@@ -171,11 +171,11 @@ def count(
 
     Refuses fields that are neither declared nor known from any response. Refuses a `segment_by` that is no
     choice, scale or field of this project, or that has too many segments or numbers. Raises Unavailable if
-    there are many responses and the process is counting others for longer than `max_wait` seconds; None waits
-    without a limit. `note` is called from time to time with the number of responses that were read. Scores
-    and results of calculated blocks are left out unless it `derives` them, declared fields unless it
-    `counts_fields`, and themes of open questions unless it `counts_themes`. Raises TooManyToDerive if it
-    derives or counts fields over `most_derived` responses or more.
+    there are many responses and the process counts other projects for longer than `max_wait` seconds; None
+    waits without a limit. `note` is called from time to time with the number of responses that were read.
+    Scores and results of calculated blocks are counted only if `derives`, declared fields only if
+    `counts_fields`, and themes of open questions only if `counts_themes`. Raises TooManyToDerive for scores,
+    results or fields over `most_derived` responses or more.
 
     `drop_off.left` counts the unfinished conversations at a block; its percentage is of all conversations
     begun, those without an answer included.
@@ -253,10 +253,11 @@ def _figures(
 
 
 def right_sets(*, project: Project, script: Script, selection: Selection) -> Mapping[int, int]:
-    """How many chose exactly the right options, by question with several choices; only for readers who may
-    know the solutions.
+    """Return how many respondents chose exactly the right options, for each question with several choices.
+    Call this only for readers who may know the solutions.
 
-    Nothing is counted for projects with very many responses: the stored states of all are read.
+    Nothing is counted for projects with very many responses, because the count reads the stored states of all
+    responses.
     """
     sets = {
         block.id or 0: block.correct_answer_ids
@@ -269,7 +270,9 @@ def right_sets(*, project: Project, script: Script, selection: Selection) -> Map
 
 
 def _reported_blocks(stored: StoredScript) -> list[ReportedBlock]:
-    """Every block that may have figures, in script order, then the removed ones."""
+    """Return every block that may have figures: first the blocks of the script in order, then the removed
+    blocks.
+    """
     removed = stored.archived_options or {}
     length = len(stored.script.blocks)
     placed = [(block, n, False) for n, block in enumerate(stored.script.blocks)]
@@ -295,9 +298,9 @@ def _dividing(
 ) -> Dividing:
     """The block or field that segments the figures.
 
-    Refuses one that makes too many numbers, as far as the script shows, so one request cannot keep a process
-    busy for long. `computed_entries` are added to the entries of the blocks, and so are the themes of the
-    questions `read_ids`.
+    Refuses a block or field that makes too many numbers, as far as the script shows, so that one request
+    cannot keep a process busy for long. `computed_entries` are added to the entries of the blocks, and so are
+    the themes of the questions `read_ids`.
     """
     if segment_by is None:
         return None
@@ -342,7 +345,7 @@ def _refuse_too_many(dividing: ReportedBlock, entries: int) -> None:
 
 
 def _segments(dividing: ReportedBlock, counts: AnswerCounts) -> dict[statistics.DistributionEntry, int]:
-    """The segments and how many conversations are in each, empty ones included."""
+    """Return the segments with the number of conversations in each. Empty segments are included."""
     groups = counts.groups.get(dividing.id, [])
     rows: dict[EntryKey, int] = {}
     for group in groups:

@@ -17,8 +17,8 @@ from surveys.services.ground import anonymity
 from surveys.services.results import cache
 from surveys.services.scripts import cache as script_cache
 
-# Counting takes longer with every vote, and every page view and vote needs a count. From this many voters on,
-# each process counts at intervals and shows its last count in between.
+# A count takes longer with every vote, and every page view and vote needs a count. From this number of voters
+# on, each process counts at intervals and shows its last count in between.
 MANY_VOTERS = 5_000
 MAX_AGE = timedelta(seconds=2)
 MAX_CACHED_COUNTS = 1_000
@@ -28,8 +28,8 @@ MAX_CACHED_COUNTS = 1_000
 class PollResults:
     """`by_option` contains votes by option id (choices), `by_number` by point (scales); `voters` are people.
 
-    If `least_answers` is a number, there are no votes until that many people have voted. `removed` are the
-    options that the question no longer has; their votes are in `by_option` too.
+    If `least_answers` is a number, no votes are shown until that many people have voted. `removed` are the
+    options that the question no longer has; their votes are in `by_option`, too.
     """
 
     by_option: Mapping[int, int]
@@ -84,15 +84,15 @@ class _CachedCount:
     counted_at: datetime
 
 
-_cache: FIFOCache[int, _CachedCount] = FIFOCache(MAX_CACHED_COUNTS)  # by block id
+_cache: FIFOCache[int, _CachedCount] = FIFOCache(MAX_CACHED_COUNTS)  # The counts by block id.
 _lock = Lock()
 
 
 def count(*, project: Project, block: Block, at: datetime) -> PollResults:
     """The votes on one question. If there are many votes, the count may be up to two seconds old.
 
-    When a cached count is too old, the first caller counts again; the others get the old count until then. On
-    an anonymous project the count is the one that everybody sees, which changes in steps.
+    When a cached count is too old, the first caller counts again, and the other callers get the old count
+    until then. On an anonymous project everybody gets the same count, which changes in steps.
     """
     assert block.id is not None
     if project.is_anonymous:
@@ -134,7 +134,7 @@ def _removed(project: Project, block: Block, votes: Mapping[int, int]) -> Sequen
 
 
 def _count(block: Block) -> PollResults:
-    """One statement, which reads only an index.
+    """Count the votes by one statement, which reads only an index.
 
     A voter who chose several options is counted once, by their first option.
     """

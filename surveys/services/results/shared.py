@@ -52,9 +52,9 @@ def find(*, token: uuid.UUID) -> Destination:
 
 
 def waits_for_closing(*, project: Project, at: datetime) -> bool:
-    """Whether a poll's shared results stay hidden until it is closed.
+    """Return whether a poll's shared results are hidden until the poll is closed.
 
-    A poll without a results mode shows them at once, because its creator chose to share them.
+    A poll without a results mode shows its results at once, because its creator chose to share them.
     """
     is_open = project.is_live_at(at) or project.is_pending_at(at)
     hides = (Project.PollResultsMode.HIDDEN, Project.PollResultsMode.VOTERS_ONLY)

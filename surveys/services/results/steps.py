@@ -34,9 +34,9 @@ from surveys.services.representations import analysis as analysis_json
 State = TypeVar("State")
 BlockJson = Mapping[str, Any]
 GroupJson = Sequence[Any]
-GroupsJson = Sequence[Any]  # the type of a block, and its groups
-TotalsJson = Sequence[int]  # responses that are listed, those completed, and answered blocks
-# When responses are deleted or changed, figures may return close to the figures before the last step.
+GroupsJson = Sequence[Any]  # The type of a block, and the block's groups.
+TotalsJson = Sequence[int]  # The numbers of listed responses, of completed responses, and of answered blocks.
+# After deletions or changes of responses, figures may return close to the figures before the last step.
 EARLIER_STATES = 3
 
 
@@ -51,21 +51,24 @@ class _Shown:
     counted_at: str = ""
     listed: int = 0
     completed: int = 0
-    answered: int = 0  # answered blocks in all responses
-    groups: Mapping[str, Sequence[GroupJson]] = field(default_factory=dict)  # by block id
-    types: Mapping[str, str] = field(default_factory=dict)  # of the blocks when they were counted
+    answered: int = 0  # The number of answered blocks in all responses.
+    groups: Mapping[str, Sequence[GroupJson]] = field(default_factory=dict)  # The groups by block id.
+    # The types of the blocks at the time of the count.
+    types: Mapping[str, str] = field(default_factory=dict)
     analysis_id: int = 0
-    texts: Mapping[str, BlockJson] = field(default_factory=dict)  # of the analysis, by block id
-    # The states before, latest first
-    earlier: Mapping[str, Sequence[GroupsJson]] = field(default_factory=dict)  # of groups, by block id
-    earlier_texts: Mapping[str, Sequence[BlockJson]] = field(default_factory=dict)  # by block id
+    texts: Mapping[str, BlockJson] = field(default_factory=dict)  # The texts of the analysis by block id.
+    # The earlier states, the latest first.
+    # The earlier groups by block id.
+    earlier: Mapping[str, Sequence[GroupsJson]] = field(default_factory=dict)
+    # The earlier texts by block id.
+    earlier_texts: Mapping[str, Sequence[BlockJson]] = field(default_factory=dict)
     earlier_totals: Sequence[TotalsJson] = ()
 
 
 def counts(
     *, project: Project, now: AnswerCounts, types: Mapping[int, str], at: datetime
 ) -> tuple[AnswerCounts, datetime]:
-    """The counts to show instead of the current ones, and when they were counted.
+    """Return the counts to show instead of the current counts, and when they were counted.
 
     `types` are the types of the blocks in the current counts.
     """
@@ -84,10 +87,10 @@ def counts(
 
 
 def texts(*, project: Project, analysis_id: int, blocks: Iterable[BlockJson]) -> dict[int, Any]:
-    """The `open_text` of each block to show instead of those of a finished analysis.
+    """Return the `open_text` of each block that readers see instead of the texts of a finished analysis.
 
-    Texts of fewer than five people are left out, whatever number the page shows now. No words of respondents
-    are stored, because they must be deleted with their response.
+    Texts of fewer than five people are left out, whatever number the page shows now. Words of respondents are
+    not stored, because they must be deleted with their response.
     """
     now = {
         str(block["block_id"]): analysis_json.without_words(block) for block in blocks if block["open_text"]
@@ -102,7 +105,9 @@ def texts(*, project: Project, analysis_id: int, blocks: Iterable[BlockJson]) ->
 
 
 def totals(*, projects: Sequence[Project]) -> dict[int, dict[str, int]]:
-    """By project: the `completion_count` and `response_count` to show instead of the loaded ones."""
+    """Return, for each project, the `completion_count` and `response_count` to show instead of the loaded
+    counts.
+    """
     rows = ShownFigures.objects.in_bulk([project.pk for project in projects])
     return {project.pk: _totals(project, rows.get(project.pk)) for project in projects}
 
@@ -121,7 +126,7 @@ def _step(
     *,
     differ: Callable[[State | None, State], bool],
 ) -> tuple[State | None, list[State]]:
-    """The state to show next, and those before it, latest first.
+    """Return the state to show next, and the earlier states, the latest first.
 
     The current state takes the place of the shown one if at least five responses differ between both, and
     between the current one and each state before. One of these states may return, because it reveals nothing
@@ -148,7 +153,7 @@ def _with_totals(shown: _Shown, listed: int, completed: int, answered: int) -> _
 
 
 def _with_counts(shown: _Shown, now: AnswerCounts, types: Mapping[int, str], at: datetime) -> _Shown:
-    if now.changes <= shown.changes:  # counted before the state that another process has stored
+    if now.changes <= shown.changes:  # This count is older than the state that another process has stored.
         return shown
     groups, types_shown, earlier = dict(shown.groups), dict(shown.types), dict(shown.earlier)
     for block_id in {*groups, *map(str, now.groups)}:
@@ -187,7 +192,9 @@ def _with_texts(shown: _Shown, analysis_id: int, now: Mapping[str, BlockJson]) -
 
 
 def _totals_differ(earlier: TotalsJson | None, now: TotalsJson) -> bool:
-    """By the listed and completed responses alone: one response may answer many blocks."""
+    """Return whether the numbers of listed or completed responses differ enough. One response may answer many
+    blocks, so answered blocks are ignored.
+    """
     return anonymity.may_replace(dict(enumerate((earlier or [])[:2])), dict(enumerate(now[:2])))
 
 
@@ -198,14 +205,16 @@ def _groups_differ(earlier: GroupsJson | None, now: GroupsJson) -> bool:
 
 
 def _texts_differ(earlier: BlockJson | None, now: BlockJson) -> bool:
-    """By the people who answered alone: themes may change without any new answer."""
+    """Return whether the numbers of people who answered differ enough. Themes may change without any new
+    answer, so they are ignored.
+    """
     people = {"people": earlier["response_count"] if earlier else 0}
     return anonymity.may_replace(people, {"people": now["response_count"]})
 
 
 def _rows(groups: Iterable[GroupJson], *, by_point: bool) -> dict[object, int]:
-    """Counts to which one response adds at most one: rows with the same option and point, and the responses
-    themselves.
+    """Return counts to which one response adds at most one: rows with the same option and point, and the
+    responses themselves.
 
     Points are compared only within one type: other types count the same answers without points.
     """
@@ -222,7 +231,9 @@ def _row(project: Project) -> ShownFigures | None:
 
 
 def _moved_on(project: Project, row: ShownFigures | None, move: Callable[[_Shown], _Shown]) -> _Shown:
-    """The state after a step, if `move` makes one. Two processes that make the same step store one state."""
+    """Return the state after a step, if `move` makes a step. Two processes that make the same step store one
+    state.
+    """
     shown = _read(row)
     return shown if move(shown) == shown else _stored(project, move)
 

@@ -31,12 +31,14 @@ from surveys.services.results import figures
 from surveys.services.results.figures import ALL, Figures, Selection, TooManyToDerive
 
 RUN = "surveys.count_results"
-VERY_LARGE = 10_000_000  # responses; 10 s of CPU
-CURRENT = timedelta(minutes=10)  # how long the figures of a finished count are returned
+VERY_LARGE = 10_000_000  # From this number of responses on, a worker counts. The count takes 10 s of CPU.
+CURRENT = timedelta(minutes=10)  # The figures of a finished count are returned for this time.
 KEPT = timedelta(hours=1)
 # For this time a failed or refused count is reported as it is; then a request begins a new count.
 FAILED_FOR = timedelta(seconds=10)
-MOST_AT_ONCE = 2  # of one project: every filter needs a separate count, and workers have other jobs
+# One project has at most this many counts at a time, because every filter needs a separate count, and workers
+# have other jobs.
+MOST_AT_ONCE = 2
 SECONDS_BETWEEN_NOTES = 5.0
 SECONDS_TO_RETRY = 10
 BUSY = "Other parts of these results are being counted. Please retry shortly."
@@ -101,7 +103,7 @@ def _figures_of(job: ResultsCount) -> Figures | None:
 
 
 def run(*, count_id: int, now: Clock = timezone.now) -> None:
-    """Count a waiting job, or a job that a dead worker left. A second worker changes nothing."""
+    """Count a waiting job, or a job that a dead worker left. A second run changes nothing."""
     jobs.carry_out(
         ResultsCount,
         count_id,
@@ -124,7 +126,7 @@ def take_up(*, at: datetime) -> None:
 
 @in_transaction
 def _job(project: Project, part: str, at: datetime) -> ResultsCount:
-    """The running count, a finished count that is current, or a new one.
+    """Return the running count, else a finished count that is current, else a new count.
 
     Repeats a refusal of the worker as long as no answer changes, and at least for FAILED_FOR.
     """
@@ -184,7 +186,7 @@ def _count(job: ResultsCount, now: Clock) -> Figures:
         or project.revision != job.revision
         or sent_fields.declared(project=project, names=names) != declared
         or counted not in (None, sent_fields.declared(project=project, names=project.hidden_fields))
-    ):  # the result would never be requested again
+    ):  # Nobody would ever request the result again.
         job.delete()
         raise jobs.TakenOver
     jobs.renew(job, at=now(), changes=figures.changes(project.pk))
@@ -235,7 +237,7 @@ def _complete(job: ResultsCount, counted: Figures, *, at: datetime) -> None:
 
 def _fail(job: ResultsCount, failure: Exception | None, at: datetime) -> None:
     error, violations = COUNT_FAILED, None
-    if isinstance(failure, InvalidRequest):  # refusals that only the count could find
+    if isinstance(failure, InvalidRequest):  # Only the count itself could find these refusals.
         error, violations = failure.message, failure.violations
     _end(job, Job.Status.FAILED, at=at, error=error, violations=violations)
 

@@ -1,13 +1,13 @@
 """Texts that respondents wrote, for readers of single responses: all answers to a question, and the newest.
 
-Each has its further questions beside it, which a search looks through too.
+Each text has its further questions beside it. A search looks through these, too.
 
 Responses that are about to be deleted are left out. The ids of anonymous projects are random; there the order
 of ids replaces the order by time.
 
 No index has the answers to a question in the order of their responses. So the query reads responses in an
-order that has an index, and looks up the answer of each. The number of responses that it reads is limited,
-whatever it finds.
+order that has an index, and looks up the answer of each response. The query reads a limited number of
+responses, even if it finds nothing.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from surveys.models import Answer, Conversation, Project, Reading
 from surveys.services.responses import listing
 from surveys.services.results.figures import ALL, Selection
 
-NEWEST = 5  # of each question
-# Newest answers are read for at most so many questions, because each makes the statement longer.
+NEWEST = 5  # Each question shows this many of its newest answers.
+# Newest answers are read for at most this many questions, because each question makes the statement longer.
 MOST_QUESTIONS = 20
-WALKED = 1_000  # responses that are read to find the newest answers
-FEW = 2_000  # answers that are found without reading responses in order
+WALKED = 1_000  # The query reads this many responses to find the newest answers.
+FEW = 2_000  # Up to this number, answers are found without reading responses in order.
 _COVERS = {"completed": {"completed_at__isnull": False}, "partial": {"completed_at__isnull": True}}
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenAnswers:
-    """The responses that answer a question, each with its `text` and the further questions about it
-    (`asked`, None without any), and the fields to order them by.
+    """The responses that answer a question, with the fields to order them by. Each has its `text` and the
+    further questions about it (`asked`, None without any).
 
     `walked` are the responses to search, in the same order; None if no search is needed.
     """
@@ -58,7 +58,7 @@ def answers(
     For a choice, the texts that were written for its option `other_id`.
     """
     rows = _answering(project, block_id, selection, other_id)
-    # In the order of the index; otherwise PostgreSQL may read the table to find the first rows.
+    # The order is that of the index. In another order PostgreSQL may read the table to find the first rows.
     given = Answer.objects.filter(block_id=block_id).order_by("option", "ordinal")
     if other_id is not None:
         given = Answer.objects.filter(option_id=other_id).order_by("option")
@@ -74,8 +74,8 @@ def containing(
 ) -> QuerySet[Conversation]:
     """Responses whose answer to a question contains each word of a term, in upper or lower case.
 
-    So does one with a further question, or an answer to it, that has the word. For a choice, the text for its
-    option `other_id` contains the words.
+    A response matches, too, if a further question or an answer to it has the word. For a choice, the text for
+    its option `other_id` contains the words.
     """
     if other_id is not None:
         for word in dict.fromkeys(term.split()):
@@ -105,12 +105,16 @@ def with_sentiment(rows: QuerySet[Conversation], *, block_id: int, sentiment: st
 
 
 def answer(*, project: Project, block_id: int, response_id: uuid.UUID) -> Any:
-    """A response with its answer to an open question as `text`, and what was `asked`; None if it has none."""
+    """Return a response with its answer to an open question as `text`, and the further questions as `asked`;
+    None without an answer.
+    """
     return _answering(project, block_id, ALL).filter(pk=response_id).first()
 
 
 def asked_of(row: Any, *, longest: int) -> Sequence[Mapping[str, str | None]]:
-    """The further questions about an answer, each with the beginning of its answer; None for a skip."""
+    """Yield the further questions about an answer, each with the beginning of its answer; None for a skipped
+    question.
+    """
     return [
         {**each, "answer": each["answer"] and Truncator(each["answer"]).chars(longest)}
         for each in row.asked or ()
@@ -124,7 +128,8 @@ def newest(
     selection: Selection,
     others: Mapping[int, int] = MappingProxyType({}),
 ) -> Mapping[int, list[Any]]:
-    """The newest answers to open questions, at most NEWEST of each: responses with their `text`, by block.
+    """Return the newest answers to open questions, at most NEWEST for each question: responses with their
+    `text`, by block.
 
     `others` are the options of choices among them, by block, whose texts are read. A question without an
     answer in the newest responses is left out.
@@ -207,7 +212,7 @@ def _completed(selection: Selection) -> dict[str, Any]:
 
 
 def _first(walked: QuerySet[Conversation], order: Sequence[str]) -> dict[str, Any]:
-    """The condition of the first WALKED of these."""
+    """Return the condition for the first WALKED of these responses."""
     field = order[0].lstrip("-")
     ends = walked.order_by(*order).values_list(field, flat=True)[WALKED - 1 : WALKED]
     return {f"{field}__{'gte' if order[0].startswith('-') else 'lte'}": end for end in ends}

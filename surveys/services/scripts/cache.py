@@ -26,12 +26,15 @@ from surveys.models import Project
 from surveys.services.scripts import storage
 from surveys.services.scripts.storage import StoredScript
 
-MAX_SIZE = 30_000_000  # bytes of JSON of all cached scripts; in memory they take six times as much, 180 MB
+# In bytes: the JSON of all cached scripts. In memory they take six times as much, 180 MB.
+MAX_SIZE = 30_000_000
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """A script, and every block and option that an answer may refer to, by id; removed ones are included."""
+    """A script, and by id every block and option that an answer may refer to, with removed blocks and
+    options.
+    """
 
     script: Script
     blocks: Mapping[int, Block]
@@ -39,12 +42,12 @@ class Catalogue:
 
     @cached_property
     def names(self) -> Mapping[int, str]:
-        """Block id → its name."""
+        """The names of blocks by id."""
         return {block_id: block.name or "" for block_id, block in self.blocks.items()}
 
     @cached_property
     def labels(self) -> Mapping[int, str]:
-        """Option id → its displayed text."""
+        """The displayed texts of options by id."""
         return {option_id: option.display_text for option_id, option in self.options.items()}
 
     @cached_property
@@ -60,7 +63,7 @@ class Catalogue:
 
     @cached_property
     def rank(self) -> Mapping[int, int]:
-        """Block id → its position in the order of a response's answers."""
+        """The positions of blocks in the order of a response's answers, by block id."""
         return {block_id: n for n, block_id in enumerate(self.blocks)}
 
     @cached_property
@@ -113,7 +116,7 @@ class CachedScript:
         known = self._rendered.get((outro, solutions))
         if known is None:
             script = self.script if solutions else without_solutions(self.script)
-            self._rendered.clear()  # MAX_SIZE allows for one copy
+            self._rendered.clear()  # MAX_SIZE allows for one copy.
             known = self._rendered[outro, solutions] = orjson.dumps(script_as_json(script, outro=outro))
         return known
 
@@ -138,7 +141,7 @@ class CachedScript:
                 declared_fields=declared_fields,
                 has_model=has_model,
             )
-            self._warned.clear()  # earlier arguments are rarely used again
+            self._warned.clear()  # Earlier arguments are rarely used again.
             known = self._warned[key] = orjson.dumps(found)
         return known
 

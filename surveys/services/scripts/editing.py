@@ -1,11 +1,12 @@
-"""The script of a project: loaded once for a revision and kept, and written as a difference that keeps ids.
+"""The script of a project: loaded once for a revision and cached. A write saves only the differences, so ids
+remain.
 
     load(project_id=…, revision=…)       the engine's Script
     catalogue(project_id=…, revision=…)  what every block and option is called, removed ones too
 
-Writes leave the project's revision one higher, except where nothing changed. The first write while scoring is
-on makes the scores count (rule 5.1), which is a change too. `planning` decides what a write saves, and why it
-is refused.
+A write increases the project's revision by one, unless nothing changed. The first write while scoring is on
+makes the scores count (rule 5.1), which is a change, too. `planning` decides what a write saves, and why a
+write is refused.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def load(*, project_id: int, revision: int) -> Script:
 
 
 def catalogue(*, project_id: int, revision: int) -> Catalogue:
-    """Names and labels of all blocks and options that answers may refer to, removed ones too."""
+    """Return the names and labels of all blocks and options that answers may refer to, with removed ones."""
     return script_cache.get(project_id, revision).catalogue
 
 
@@ -212,7 +213,7 @@ def add_buckets(project_id: int, names: Collection[str]) -> None:
 
 
 def _placed(script: Script) -> Script:
-    """Number the outro blocks after the others, wherever those end."""
+    """Number the outro blocks after all other blocks."""
     count = len(script.blocks)
     outro = tuple(replace(block, position=count + n) for n, block in enumerate(script.outro))
     return replace(script, outro=outro)

@@ -5,9 +5,9 @@
     updated(outro, project, was=…)     the outro after a change; existing blocks keep their ids and texts
     with_amounts(script, …)            with the XP that it gives now
 
-The thanks are those of the community, and follow its settings until somebody edits them
-(`projects.script_writes.follow_thanks`). The other blocks are added and removed
-with the project's rewards; their names identify them.
+The thanks are the community's, and follow its settings until somebody edits them
+(`projects.script_writes.follow_thanks`). The other blocks are added and removed with the project's rewards;
+their names identify them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from surveys.services.ground import field_groups
 from xp.models import Achievement
 from xp.services import achievements
 
-THANK_YOU, XP, ACHIEVEMENT, ROLE = "thank_you", "xp", "achievement", "role"  # in the order of the section
+# The names are in the order of the section.
+THANK_YOU, XP, ACHIEVEMENT, ROLE = "thank_you", "xp", "achievement", "role"
 MAX_ACHIEVEMENT_NAME = 200
 _GIVING = frozenset({XP, ACHIEVEMENT, ROLE})
 _THANKS = {
@@ -54,7 +55,7 @@ def initial(project: Project, settings: CommunitySettings) -> tuple[Block, ...]:
 def updated(outro: Sequence[Block], project: Project, *, was: Project | None = None) -> tuple[Block, ...]:
     """The outro that fits the project's rewards, based on the current one.
 
-    Remaining blocks keep their ids and their edits. `was` is the project before the change: texts and
+    Blocks that remain keep their ids and their edits. `was` is the project before the change: texts and
     pictures that nobody has edited change with the project.
     """
     described = _described(project, was)
@@ -140,7 +141,8 @@ def gives_xp(project: Project) -> bool:
 def with_amounts(script: Script, *, project: Project, settings: CommunitySettings) -> Script:
     """The script with the XP that its outro gives now: an amount for each question (rules 8.15 and 8.16).
 
-    The amount is not stored, so that it follows the community's settings; it is 0 if they give no XP.
+    The amount is not stored, so that it follows the community's settings. It is 0 if these settings give no
+    XP.
     """
     if not gives_xp(project):
         return script
@@ -161,7 +163,7 @@ def with_amounts(script: Script, *, project: Project, settings: CommunitySetting
 def number_achievement(project: Project, *, was: Project | None = None) -> None:
     """Ensure that the achievement which a project grants has a number and a description.
 
-    Without a named number it keeps its earlier number, else the community's next number is created for it.
+    Without a named number, the achievement keeps its earlier number, or gets the community's next number.
     """
     rewards = project.rewards
     if not rewards or not rewards["achievement_enabled"]:

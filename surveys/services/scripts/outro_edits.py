@@ -37,7 +37,7 @@ def resubmitted(
     sent = zip(ordered.outro, ordered.outro_paths, ordered.outro_sent_keys, strict=True)
     for block, block_path, sent_keys in sent:
         if block.id is None:
-            continue  # the intake has reported this block
+            continue  # The intake has already reported this block.
         if block.id not in outro:
             message = f"`id` {block.id} is no outro block of this script."
             violations.append(Violation(block_path.field("id"), "not_found", message))

@@ -61,7 +61,9 @@ def faults(
 
 
 def warnings(script: Script, *, community_id: int) -> Iterator[dict[str, object]]:
-    """Warnings about pictures of a script that could not be fetched, where their addresses are."""
+    """Yield warnings about pictures of a script that could not be fetched, at the fields with their
+    addresses.
+    """
     problems = copies.problems(community_id=community_id, addresses=addresses(script))
     if not problems:
         return

@@ -108,11 +108,11 @@ def _unreadable(field: str, code: str, message: str) -> tuple[NewScript, list[Vi
 
 @dataclass(frozen=True)
 class Plan:
-    """A script as a write would save it.
+    """A script in the form that a write would save.
 
-    `ordered` are its blocks with their paths in the request. `new_buckets` are created with it. `ignored` are
-    paths of unknown fields. `refusals` are empty if the script may be saved; a write raises the first
-    refusal.
+    `ordered` are the blocks with their paths in the request. `new_buckets` are created with the script.
+    `ignored` are paths of unknown fields. `refusals` are empty if the script may be saved; a write raises the
+    first refusal.
     """
 
     before: Script
@@ -218,7 +218,7 @@ def _plan_patch_of_outro(
         outro=outro,
         faults=faults,
         ignored=[],
-        xp_limit=None,  # no block of the script changes
+        xp_limit=None,  # No block of the script changes.
         at=at,
     )
 
@@ -248,7 +248,7 @@ def _plan(
     violations = _once([*unreadable, *broken, *excess])
     frozen = _frozen_changes(project, before, script, ordered, parsed) if is_live else None
     refusals: list[Refusal | None] = []
-    if frozen and not unreadable:  # other effects of a structural change do not matter then
+    if frozen and not unreadable:  # Other effects of a structural change do not matter in this case.
         refusals.append(frozen)
     if violations:
         refusals.append(InvalidRequest(violations[0].message, violations=violations))
@@ -284,7 +284,7 @@ def _merged(
         before,
         blocks=blocks,
         outro=outro_blocks.updated(outro, project),
-        # Scoring is structure, so it cannot begin to count while the project is active.
+        # Scoring is structure, so scores cannot begin to count while the project is active.
         is_scored=before.is_scored or (project.scoring_enabled and any(ordered.sent_keys) and not is_live),
     )
     return _with_buckets(merged, [bucket.name for bucket in before.buckets])
@@ -336,7 +336,7 @@ def _readable(violations: Iterable[Violation], parsed: ParsedBlocks) -> list[Vio
 def _formulas_left_out(before: Script, ordered: OrderedBlocks) -> set[str]:
     """The paths of formulas that a copy lacks, in blocks that are not changed by a write of another block.
 
-    So the formulas of a copy can be written one block at a time (rule 2.17).
+    This allows clients to write the formulas of a copy one block at a time (rule 2.17).
     """
     lacking = {
         block.id for block in before.blocks if block.type == CALCULATED and not block.calculated_formula
@@ -381,7 +381,7 @@ _SEEN = """
 
 
 def _seen_blocks(project: Project, before: Script, ids: Collection[int]) -> frozenset[int]:
-    """Which of these blocks a respondent has passed, or is at now."""
+    """Return which of these blocks a respondent has passed or sees now."""
     places = [before.index_by_id[block_id] for block_id in ids]
     with connection.cursor() as cursor:
         cursor.execute(_SEEN, [list(ids), places, project.pk])

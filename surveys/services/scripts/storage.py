@@ -78,7 +78,7 @@ _READ = """
 """
 
 
-MAX_REMOVED = 8_000_000  # bytes of removed rows as JSON (rule 3.40): more than the largest script has
+MAX_REMOVED = 8_000_000  # In bytes: removed rows as JSON (rule 3.40). The largest script has less.
 _REMOVED_SIZE = """
     SELECT coalesce(sum(size), 0) FROM (
         SELECT octet_length(row_to_json(b)::text) AS size FROM surveys_block b
@@ -111,7 +111,9 @@ class StoredScript:
 
     @property
     def complete_blocks(self) -> dict[int, Block]:
-        """All blocks that may have answers, by id: removed blocks too, each with its removed options."""
+        """Return all blocks that may have answers, by id. They include removed blocks, and each block has its
+        removed options.
+        """
         return {
             block.id: self.with_removed_options(block)
             for block in (*self.script.blocks, *self.archived)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.totp.internal.auth import TOTP
+from django.db import transaction
 from django.urls import reverse
 
 from communities.ground.actors import Actor
@@ -14,7 +19,8 @@ from communities.services.inviting import invitations
 from communities.services.people import identities, members
 from tests.factories import MemberFactory, UserFactory
 from tests.support.browsers import EMAIL, PASSWORD, an_admin, invited, new_browser, person, sign_in, who
-from tests.support.concurrency import run_together
+from tests.support.concurrency import BackgroundCall, held_elsewhere, run_together
+from tests.support.mails import written
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 NOW = invitations.now
@@ -117,6 +123,36 @@ def test_whose_account_was_made_while_they_sent_theirs_reads_what_is_true_then(
 
     assert late.headers["Location"] == path
     assert second.get(path).status_code == 410
+
+
+@pytest.mark.parametrize("is_again", [False, True])
+@pytest.mark.django_db(transaction=True)
+def test_mails_that_are_sent_at_once_count_together(
+    admin_here: Actor, is_again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(invitations, "MAX_MAILS", 2)
+    invited(admin_here)
+    first = Invitation.objects.get()
+    other = MemberFactory.create(community_id=admin_here.community_id, access="admin")
+    other_admin = replace(admin_here, user_id=other.user_id)
+
+    @contextmanager
+    def second_is_written() -> Iterator[None]:
+        with transaction.atomic():
+            invited(admin_here, email="second@example.org")
+            yield
+
+    def third() -> object:
+        if is_again:
+            return invitations.send_again(actor=other_admin, invitation_id=first.pk, at=NOW())
+        return invited(other_admin, email="third@example.org")
+
+    with held_elsewhere(second_is_written):
+        call = BackgroundCall(third)
+        assert call.waits_for_lock()
+
+    assert isinstance(call.result(), Conflict)
+    assert len(written()) == 2
 
 
 @pytest.mark.django_db(transaction=True)

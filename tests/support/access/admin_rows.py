@@ -321,6 +321,10 @@ TABLE: dict[str, tuple[str, str]] = {
         JSON_OF_CREATORS,
     ),
     "surveys/project/<int:project_id>/script/preview/state/": (JSON_OF_CREATORS, NO_SUCH_METHOD_FOR_CREATORS),
+    "surveys/project/<int:project_id>/script/convert/": (
+        NO_SUCH_METHOD_OF_EDITORS,
+        "401 404 404 403 400 400 404 400",
+    ),
     "surveys/project/<int:project_id>/script/projects/": (JSON_OF_EDITORS, NO_SUCH_METHOD_OF_EDITORS),
     "surveys/project/<int:project_id>/script/save/": (
         NO_SUCH_METHOD_OF_EDITORS,

@@ -83,6 +83,7 @@ TABLE: dict[str, Row] = {
     "script.retrieve": Row(EVERYBODY, 200),
     "script.update": Row(OWN_OR_ANY_DRAFT, 200, {"blocks": []}, DRAFT),
     # No model is connected there.
+    "script.convert": Row(CREATORS, 200, {"format": "text", "content": "1. Why?"}),
     "script.revise": Row(OWN_OR_ANY, 409, {"instruction": "Shorter"}),
     "script.patch_block": Row(OWN_OR_ANY, 200, {"prompt": "Which?"}),
     "script.put_block": Row(OWN_OR_ANY, 200, {"prompt": "Which?"}),

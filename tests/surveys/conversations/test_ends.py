@@ -124,6 +124,7 @@ BY_FIELD = {"where": 'field.city = "Oslo" AND language != "de"', "url": "https:/
         ({"ends": [BY_FIELD, BY_ANSWER, {**BY_ANSWER, "where": "score > 1"}]}, {1: 1, 2: 1}),
         ({"end": END, "ends": [BY_FIELD]}, {}),
         ({"ends": [BY_ANSWER]}, {}),
+        ({"ends": [{**BY_ANSWER, "message": "[On](https://example.org/red)"}]}, {0: 1}),
     ],
 )
 def test_an_anonymous_project_leads_nobody_to_an_address_by_answers(
@@ -147,6 +148,30 @@ def test_an_anonymous_project_leads_nobody_to_an_address_by_answers(
         violations = answer.json().get("violations", [])
         found = {each["field"]: (each["code"], each.get("column")) for each in violations}
         assert found == {f"settings.ends[{n}].where": ("not_allowed", at) for n, at in columns.items()}
+
+
+@pytest.mark.parametrize("setting", ["quotas", "ends"])
+def test_all_expressions_together_search_for_so_much(setting: str) -> None:
+    """Rule 6.278: options are searched for in texts at every end."""
+    caller = Caller()
+    drinks = {
+        "name": "drinks",
+        "type": "multi_punch",
+        "prompt": "Which?",
+        "options": [{"value": each} for each in "abcdefghijklmnopqrstuvwxyz"],
+    }
+    project = caller.make(drinks, {"name": "why", "type": "open_text", "prompt": "Why?"})
+    item = (
+        {"where": "drinks in why", "limit": 1}
+        if setting == "quotas"
+        else {"where": "drinks in why", "message": "m"}
+    )
+
+    def answer(count: int) -> Any:
+        return caller.patch(f"/projects/{project['id']}", {"settings": {setting: [item] * count}})
+
+    assert answer(7).status_code == 200
+    assert faults(answer(8)) == {(f"settings.{setting}", "too_long")}
 
 
 def test_the_end_changes_by_its_fields_and_is_cleared_by_null() -> None:

@@ -6,6 +6,8 @@ Rules 7.31 and 7.33.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,7 +24,7 @@ from surveys.services.links import mailing
 from surveys.services.links.mailing import Choice, Reach, Who
 from tests.factories import CommunityFactory, StaffFactory
 from tests.support.actors import actor
-from tests.support.concurrency import run_together
+from tests.support.concurrency import BackgroundCall, held_elsewhere, run_together
 from tests.support.mails import confirm, written
 from tests.support.refusals import refused
 from tests.support.surveys import scenario
@@ -45,12 +47,12 @@ def reader(name: str, email: str = "") -> Member:
     return member
 
 
-def send(project: Project, *, at: datetime = NOW) -> Reach:
+def send(project: Project, *, who: Who = Who.WITHOUT_LINK, at: datetime = NOW) -> Reach:
     staff, _ = StaffFactory._meta.model.objects.get_or_create(username="staff", is_superuser=True)
     return mailing.send(
         actor=actor("admin", user_id=staff.pk),
         project_id=project.pk,
-        choice=Choice(Who.WITHOUT_LINK),
+        choice=Choice(who),
         subject="Words",
         text="Words",
         at=at,
@@ -76,6 +78,27 @@ def test_an_address_gets_three_mails_a_week_however_many_members_have_it():
     assert Counter(mail["to"].lower() for mail in written()) == {"victim@example.org": 3}
     assert again(project, at=NOW + timedelta(days=6)).sent_now == 0
     assert again(project, at=NOW + timedelta(days=7, minutes=1)).sent_now == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_address_gets_three_mails_also_from_those_who_send_at_once():
+    project = private()
+    reader("Bot")
+    for _ in range(2):
+        send(project, who=Who.ALL)
+
+    @contextmanager
+    def third_is_written() -> Iterator[None]:
+        with transaction.atomic():
+            send(project, who=Who.ALL)
+            yield
+
+    with held_elsewhere(third_is_written):
+        call = BackgroundCall(lambda: send(project, who=Who.ALL))
+        assert call.waits_for_lock()
+
+    assert call.result() == Reach(chosen=1, at_limit=1, lately=1)
+    assert len(written()) == 3
 
 
 def test_an_address_that_is_passed_on_to_another_member_keeps_its_count():

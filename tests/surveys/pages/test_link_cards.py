@@ -165,6 +165,30 @@ def test_only_pages_that_anybody_may_open_have_a_picture() -> None:
 
 
 @pytest.mark.django_db
+def test_a_page_has_a_picture_from_its_opening_on() -> None:
+    """Rule 6.199."""
+    caller = Caller()
+    made = caller.make(TEXT, **OPEN_WEB)
+    address = f"/s/{Project.objects.get(pk=made['id']).slug}"
+    Project.objects.update(indexed=True)
+
+    def listing() -> tuple[bool, bool, int]:
+        meta = head(address)
+        return (
+            "og:image" in meta,
+            meta.get("robots") != "noindex",
+            Client().get(f"{address}/card.png").status_code,
+        )
+
+    assert listing() == (False, False, 404)
+    assert "og:title" not in head(address)
+    caller.post(f"/projects/{made['id']}/open")
+    assert listing() == (True, True, 200)
+    caller.post(f"/projects/{made['id']}/close")
+    assert listing() == (True, True, 200)
+
+
+@pytest.mark.django_db
 def test_the_page_of_a_personal_link_has_no_preview() -> None:
     """Rule 6.199."""
     caller = Caller()

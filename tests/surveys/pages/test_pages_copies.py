@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
 from communities.models import Mail
 from communities.services.mail import recipients
 from surveys.models import Conversation, Project
+from tests.support.concurrency import BackgroundCall, held_elsewhere
 from tests.support.mails import confirm, written
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, TEXT
@@ -40,6 +45,13 @@ def address_in(mail: Any) -> str:
     found = re.search(r"http\S+(/s/\S+_answers=\S+)", mail["text"])
     assert found is not None
     return found[1]
+
+
+def refuse_in(mail: Any) -> None:
+    """Refuse further mails, as the reader of a mail."""
+    reader = recipients.signed_reader(mail["headers"]["List-Unsubscribe"].split("/mail/")[1].split("/")[0])
+    assert reader is not None
+    recipients.refuse_mails(reader, at=timezone.now())
 
 
 @pytest.mark.parametrize("options", [{}, {"htmx": True}, {"is_framed": True}])
@@ -171,14 +183,32 @@ def test_an_address_gets_three_and_none_that_it_refused() -> None:
     assert len(written(TO)) == 3
 
     visitor.send("mail", email="other@example.org")
-    headers = written("other@example.org")[0]["headers"]
-    reader = recipients.signed_reader(headers["List-Unsubscribe"].split("/mail/")[1].split("/")[0])
-    assert reader is not None
-    recipients.refuse_mails(reader, at=timezone.now())
+    refuse_in(written("other@example.org")[0])
     visitor.send("mail", email="other@example.org")
 
     assert "A mail is on its way to other@example.org" in visitor.page
     assert len(written("other@example.org")) == 1
+
+
+def test_an_address_gets_three_also_from_those_who_ask_at_once() -> None:
+    """Rule 6.232."""
+    made = scenario.project(TEXT, mail_copy=True)
+    first, second = ended(made), ended(made)
+    for _ in range(2):
+        first.send("mail", email=TO)
+
+    @contextmanager
+    def third_is_written() -> Iterator[None]:
+        with transaction.atomic():
+            first.send("mail", email=TO)
+            yield
+
+    with held_elsewhere(third_is_written):
+        call = BackgroundCall(partial(second.send, "mail", email=TO))
+        assert call.waits_for_lock()
+
+    assert f"A mail is on its way to {TO}" in call.result().page
+    assert len(written(TO)) == 3
 
 
 def test_copies_leave_half_of_the_mails_of_a_day(settings: Any) -> None:
@@ -190,6 +220,19 @@ def test_copies_leave_half_of_the_mails_of_a_day(settings: Any) -> None:
 
     assert ["Too many mails were sent today." in page for page in pages] == [False, False, True]
     assert Mail.objects.count() == 2
+
+
+def test_nobody_learns_who_refused_when_the_mails_of_a_day_are_used(settings: Any) -> None:
+    """Rule 6.232."""
+    settings.UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY = 8
+    visitor = ended(scenario.project(TEXT, mail_copy=True))
+    for to in ("refuser@example.org", TO, TO, TO):
+        visitor.send("mail", email=to)
+    refuse_in(written("refuser@example.org")[0])
+
+    for to in ("refuser@example.org", TO, "new@example.org"):
+        assert "Too many mails were sent today." in visitor.send("mail", email=to).page
+    assert Mail.objects.count() == 4
 
 
 def test_a_network_asks_for_ten_in_an_hour() -> None:

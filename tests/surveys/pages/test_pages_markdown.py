@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from markupsafe import escape
 
 from surveys.drawing.rich_text import rich
+from surveys.engine.language import markup, piping
 from surveys.engine.language.piping import Authored
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import questions
@@ -55,6 +56,36 @@ def test_no_text_makes_other_html(text):
 
     assert "<" not in left
     assert ">" not in left
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["https://two%20words/x", "https://a.example:b/", "https://a^b/", "https:x", "https:///x", "mailto:"],
+)
+def test_an_address_without_a_host_makes_no_link(address):
+    """Rule 6.192."""
+    assert rich(f"[see]({address})") == f"[see]({address})"
+
+
+@pytest.mark.parametrize(
+    ("address", "value", "link"),
+    [
+        ("https://[t]/x", "a.example", "https://a.example/x"),
+        ("https://a.example:[t]/x", "8000", "https://a.example:8000/x"),
+        ("https://a.example/[t]", "two words", "https://a.example/two%20words"),
+        ("https://[t]/x", "two words", ""),
+        ("https://[t]/x", "", ""),
+        ("https://a.[t].example/[t]", "<b>", ""),
+    ],
+)
+@pytest.mark.parametrize("more", ["", " **[t]**"])
+def test_a_value_that_is_no_host_leaves_the_link_as_typed(address, value, link, more):
+    """Rule 6.192."""
+    html = rich(piping.fill(f"[see]({address}){more}", {"t": value}.get, escape=markup.escape))
+
+    assert (f'<a href="{link}" target' in html) == bool(link)
+    assert html.count("<a") == bool(link)
+    assert html.startswith("<a" if link else "[see](https://")
 
 
 @given(SIGNS)

@@ -304,7 +304,13 @@ def test_an_answer_takes_few_statements_and_a_short_page_wherever_it_stands(plac
 
 @pytest.mark.parametrize(
     ("locale", "typed", "number"),
-    [("en", "12,500", "12500"), ("de", "12.500", "12500"), ("en", "€ 12 000", "12000")],
+    [
+        ("en", "12,500", "12500"),
+        ("de", "12.500", "12500"),
+        ("en", "€ 12 000", "12000"),
+        ("en", "0,500", "0.5"),
+        ("de", "-0.125", "-0.125"),
+    ],
 )
 def test_a_number_is_read_in_the_language_of_the_page(locale, typed, number):
     """Rule 6.214."""

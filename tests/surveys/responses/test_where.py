@@ -14,7 +14,7 @@ from communities.ground.statements import fetch_rows
 from surveys.engine import where
 from surveys.engine.script import Script
 from surveys.engine.walk.runner import State
-from surveys.models import Conversation
+from surveys.models import Conversation, Project
 from surveys.services.ground import selecting
 from surveys.services.scripts import cache as script_cache
 from tests.support.caller import Caller, faults
@@ -185,6 +185,10 @@ def _expression(chance: random.Random, depth: int = 0) -> str:
     return left if chance.random() < 0.1 else f"{left} {sign} {right}"
 
 
+def _script(project: Any) -> Script:
+    return script_cache.script_of(Project.objects.get(pk=project["id"]))
+
+
 def _selected(project: Any, script: Script, text: str) -> set[Any]:
     [(sql, values)] = selecting.parts(
         fields=(), where=text, script=lambda: script, language="de", state="c.state"
@@ -201,10 +205,7 @@ def _selected(project: Any, script: Script, text: str) -> set[Any]:
 def test_the_database_selects_as_the_engine_does(project: Any) -> None:
     """Rule 6.260."""
     chance = random.Random(11)
-    revision = Conversation.objects.filter(project_id=project["id"]).values_list(
-        "project__revision", flat=True
-    )[0]
-    script = script_cache.get(int(project["id"]), revision).stored.script
+    script = _script(project)
     states = {
         each.pk: State.from_json(each.state) for each in Conversation.objects.filter(project_id=project["id"])
     }
@@ -286,6 +287,7 @@ def test_results_count_the_selected_responses(caller: Caller, project: Any, more
         ("", "blank", None),
         (" OR ".join(["number = 1"] * 51), "too_many", 701),
         ('"' + 2_000 * "a" + '"', "too_long", None),
+        (" OR ".join(["drinks in why"] * 13), "too_long", None),  # 13 times 4 options of 100 characters
     ],
 )
 def test_faults_are_refused_with_their_column(
@@ -320,3 +322,31 @@ def test_readers_of_shared_results_alone_cannot_select(caller: Caller) -> None:
 
     answer = member.get(f"/projects/{made['id']}/analysis/results?{_query('unknown = 1')}")
     assert (answer.status_code, answer.json()["error"]) == (403, "forbidden")
+
+
+def test_many_names_are_counted_in_several_statements(project: Any) -> None:
+    """A table has at most 1,664 columns (rule 6.278)."""
+    script = _script(project)
+    texts = [
+        " OR ".join(f'field.f{n}_{at} = "1"' for at in range(49)) + ' OR colour = "red"' for n in range(20)
+    ]
+    among = "c.project_id = %s", [int(project["id"])]
+
+    counts = selecting.count(texts, script=script, language="", among=among)
+
+    assert counts == [len(_selected(project, script, 'colour = "red"'))] * 20
+
+
+def test_one_community_selects_among_many_once_at_a_time(
+    caller: Caller, project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 6.279."""
+    monkeypatch.setattr(selecting, "MUCH_WORK", 0)
+    monkeypatch.setattr(selecting, "SECONDS_TO_WAIT", 0.0)
+    path = f"/projects/{project['id']}/responses?{_query(FIRE)}"
+
+    assert caller.get(path).status_code == 200
+    with selecting.slot(FIRE, responses=lambda: 1, community_id=caller.community.pk):
+        refused = caller.get(path)
+    assert (refused.status_code, refused["Retry-After"]) == (503, "5")
+    assert caller.get(path).status_code == 200

@@ -1,4 +1,4 @@
-"""What an intent wants to be asked, one by one: `ask for their age, the city and why they come`.
+"""The questions that an intent asks for, one by one: `ask for their age, the city and why they come`.
 
     read_asks("Exit survey: why they leave, what we could improve", "en")
         → two asks, and "Exit survey" as the rest, which chooses the template
@@ -31,14 +31,14 @@ from surveys.ai.local.drafts.formats import (
 from surveys.ai.local.drafts.phrasing import PEOPLE
 
 _MAX_ASKS = 40
-_MAX_LEAD = 120  # characters before a colon
+_MAX_LEAD = 120  # A colon begins a list only after at most this many characters.
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One thing to ask. `is_question` is True for a question that is written out.
 
-    `is_rated` and `is_field` tell what introduced it: `rate the food`, `ask for the name`.
+    `is_rated` and `is_field` say which verb introduced the ask: `rate the food` or `ask for the name`.
     """
 
     text: str
@@ -51,13 +51,13 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """The asks of an intent, the rest of it, and the scale that it wants for all."""
+    """The asks of an intent, the rest of the intent, and the scale that the intent wants for all asks."""
 
     asks: tuple[Ask, ...]
     rest: str
     scale: Format | None = None
-    is_added: bool = False  # the asks shall come in addition to what is usual
-    orders: tuple[str, ...] = ()  # to us, and nothing to ask: `email me the results`
+    is_added: bool = False  # The intent wants these asks in addition to the usual questions.
+    orders: tuple[str, ...] = ()  # Orders to us are no questions: `email me the results`.
 
 
 # --- Settings that are no asks ----------------------------------------------------------------------
@@ -219,7 +219,7 @@ _YES_NO_LEAD = re.compile(
 
 
 def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
-    """The asks of an intent in the order in which it names them."""
+    """Return the asks of an intent, in the order in which the intent names them."""
     scale = None
     if (match := _GLOBAL_SCALE.search(text)) and (found := read_scale(text[match.start() :])):
         scale = found[1]
@@ -264,7 +264,9 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
 
 
 def _aspects(sentence: str, language: str) -> list[Ask]:
-    """Well-known asks that a sentence without a list names as its subject: `about stress and workload`."""
+    """Return well-known asks that a sentence names as its subject, without a list: `about stress and
+    workload`.
+    """
     match = re.search(r"\b(?:about|on|zu|über|sur|sobre)\s{1,3}(?P<list>[^.?!:]+)$", sentence, re.IGNORECASE)
     items = _items(match["list"], language) if match else []
     is_known = len(items) > 1 and all(find(item, language) for item in items)
@@ -294,7 +296,9 @@ _CHOOSE = re.compile(
 
 
 def _completed(ask: Ask, sentence: str, language: str, *, is_poll: bool) -> Ask | None:
-    """A question with the options or the scale that the sentence after it names; None if it names none."""
+    """Return a question with the options or the scale that the next sentence names; None if that sentence
+    names neither.
+    """
     if not ask.is_question or ask.format.options:
         return None
     sentence = _CHOOSE.sub("", sentence)
@@ -314,7 +318,7 @@ def _completed(ask: Ask, sentence: str, language: str, *, is_poll: bool) -> Ask 
     if re.search(_ASKING[language], sentence, re.IGNORECASE):
         return None
     if not is_poll and sum(find(part, language) is not None for part in parts) > 1:
-        return None  # more to ask, and no answers
+        return None  # The sentence names something else to ask, and no answers.
     right = next((n for n, part in enumerate(parts) if part.endswith("✓")), None)
     options = tuple(part.rstrip("✓ ") for part in parts)
     if {option.casefold() for option in options} <= _YES_AND_NO and len(options) == 2:
@@ -333,7 +337,7 @@ _SAYS_YES_NO = re.compile(
 def _of_sentence(
     sentence: str, language: str, *, is_list: bool = False, is_poll: bool = False
 ) -> tuple[list[Ask], str]:
-    """The asks of a sentence, and the part of it that is none."""
+    """Return the asks of a sentence, and the part of the sentence that asks nothing."""
     if sentence.startswith("• "):
         item = sentence[2:]
         lead, colon, rest = item.partition(":")
@@ -408,7 +412,7 @@ _FOLLOW_UP = re.compile(
 
 
 def _with_common_scale(asks: list[Ask]) -> list[Ask]:
-    """A scale after the last of several noun phrases is meant for all of them."""
+    """Give a scale after the last of several noun phrases to all of them."""
     scaled = [n for n, ask in enumerate(asks) if ask.format.is_scale]
     if len(scaled) != 1 or (not asks[scaled[0]].format.low):
         return asks
@@ -426,7 +430,9 @@ def _with_common_scale(asks: list[Ask]) -> list[Ask]:
 
 
 def _parted(sentence: str, language: str) -> tuple[str, str | None, str]:
-    """What leads to a list, the list, and the word that introduces it; None where there is no list."""
+    """Return the text before a list, the list, and the word that introduces the list; None if there is no
+    list.
+    """
     depth_free = BRACKETS.sub(lambda match: " " * len(match[0]), sentence)
     colon = re.search(r"\s?:(?=\s)", depth_free)
     if colon and colon.start() <= _MAX_LEAD:
@@ -479,7 +485,7 @@ def _verb(text: str, language: str) -> str | None:
 
 
 def _after_verb(text: str, language: str) -> tuple[str, str]:
-    """How a verb of asking goes on (`for`, `about`), and what is asked."""
+    """Return the word after a verb of asking (`for`, `about`), and what is asked."""
     for pattern in (_ASKING, _RATING):
         if match := re.match(rf"\s{{0,3}}{pattern[language]}", text, re.IGNORECASE):
             text = text[match.end() :].strip(" ,:")
@@ -500,7 +506,9 @@ def _after_verb(text: str, language: str) -> tuple[str, str]:
 
 
 def _items(text: str, language: str) -> list[str]:
-    """The items of a list. Commas inside brackets do not divide it; after a colon, options follow."""
+    """Return the items of a list. Commas inside brackets do not divide the list. After a colon, options
+    follow.
+    """
     parts: list[str] = []
     depth, current = 0, ""
     for char in text:
@@ -530,7 +538,7 @@ def _items(text: str, language: str) -> list[str]:
 
 
 def _halves(part: str, language: str) -> list[str]:
-    """The parts of an item that `and` joins, where both can be asked alone."""
+    """Return the parts of an item that `and` joins, if both parts can be asked alone."""
     if re.search(r":\s", part):
         return [part]
     conjunction = (
@@ -582,7 +590,7 @@ _ORDER = re.compile(
 
 
 def is_order(text: str) -> bool:
-    """Whether a clause requests another thing than a survey: `email me the results`."""
+    """Return whether a clause requests something other than a survey: `email me the results`."""
     return bool(_ORDER.match(text.strip())) and not _KIND.search(text)
 
 
@@ -597,12 +605,16 @@ def _is_asking_verb(text: str, language: str) -> bool:
 
 
 def _is_asked(sentence: str, language: str) -> bool:
-    """Whether a question is one to the respondents, and not to us or about them."""
+    """Return whether a question addresses the respondents. Other questions address us, or are about the
+    respondents.
+    """
     return not _TO_US.search(sentence) and not re.search(_ABOUT_OTHERS[language], sentence, re.IGNORECASE)
 
 
 def _questions(sentence: str, language: str) -> list[str]:
-    """A sentence that asks, or its parts if each of them asks: `How was the food, how was the music?`."""
+    """Return a question as one text, or its parts if each part is a question: `How was the food, how was the
+    music?`.
+    """
     parts = [part.strip(TRAILING) for part in re.split(r",\s{1,3}", sentence.rstrip("?"))]
     clean = [_LEADING.sub("", part) for part in parts]
     if len(parts) > 1 and all(

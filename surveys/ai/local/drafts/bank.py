@@ -2,8 +2,8 @@
 
     find("how they heard about us", "en")   → the question `How did you hear of us?`
 
-`asks.json` holds them as blocks in English with `cues`: one pattern for each language, which must fit a whole
-phrase in lower case without accents.
+`asks.json` holds the questions as blocks in English with `cues`: one pattern for each language. A pattern
+must fit a whole phrase in lower case without accents.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _FILLERS = {
 
 
 def find(phrase: str, language: str) -> RawBlock | None:
-    """The question that a phrase names, in English and without its cues; None if it names none."""
+    """Return the question that a phrase names, in English and without cues; None if the phrase names no
+    question.
+    """
     plain = folded(phrase).strip(" .,;:!?¿")
     shorter = re.sub(folded(_FILLERS[language]), "", plain)
     for pattern, block in _patterns(language):
@@ -39,7 +41,7 @@ def find(phrase: str, language: str) -> RawBlock | None:
 
 
 def folded(text: str) -> str:
-    """A text in lower case without accents, with one kind of apostrophe."""
+    """Return a text in lower case without accents, with one kind of apostrophe."""
     decomposed = unicodedata.normalize("NFKD", text.lower().replace("’", "'").replace("ß", "ss"))
     return " ".join("".join(char for char in decomposed if not unicodedata.combining(char)).split())
 

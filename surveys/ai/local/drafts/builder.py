@@ -1,4 +1,4 @@
-"""Scripts of templates: with the topic, the options and the number of questions that are wanted.
+"""Scripts of templates, adapted to the topic, the options and the number of questions of an intent.
 
     adapted_blocks(template, …)   with the options and the number of questions of an intent
     foreign_blocks(blocks, …)     in another language
@@ -34,7 +34,7 @@ from surveys.engine.rules.option import CHAT_BUTTON, CHAT_OPTIONS
 from surveys.engine.script import QUESTIONS, Bucket
 
 _MAX_RANKED = 20
-_DEFAULT_OPTIONS = 4  # of a placeholder
+_DEFAULT_OPTIONS = 4  # A placeholder question has this many options.
 _ONLY_WITH_TOPIC = re.compile(r"<<([^<>]*)>>")
 _TOPIC = re.compile(r"\{(topic|Topic)\}")
 WELCOME = "Hello! A few short questions. There are no wrong answers."
@@ -57,12 +57,12 @@ def foreign_blocks(
 ) -> list[MutableBlock]:
     """The blocks in another language: the template is adapted in English, and then translated.
 
-    The options and the question of the intent are in its language already and stay as they are.
+    The options and the question of the intent are already in its language, and remain unchanged.
     """
     words = languages.catalog(language)
     if not is_scored:
         blocks = scoring.without_points(blocks)
-    if request.bucket_names:  # the project's buckets keep their names
+    if request.bucket_names:  # The project's buckets keep their names.
         texts = {key: text for key, text in words.texts.items() if key not in template.buckets}
         words = replace(words, texts=texts)
     if template.id == library.GENERAL_SURVEY and not topic:
@@ -88,7 +88,7 @@ def written_language(intent: Intent, wishes: Wishes) -> str:
 
 
 def neutral_draft(template: Template, *, language: str = languages.ENGLISH) -> ProposedScript:
-    """Build the script of a template as it is, without a topic, in one of the languages of the library."""
+    """Build the script of an unchanged template, without a topic, in one of the languages of the library."""
     if language == languages.ENGLISH:
         blocks = [with_topic(dict(block), None, template) for block in template.blocks]
     else:
@@ -98,7 +98,9 @@ def neutral_draft(template: Template, *, language: str = languages.ENGLISH) -> P
 
 
 def fallback_draft(request: ScriptRequest) -> ProposedScript:
-    """Build the script of a general template. It takes nothing from the intent that could break a rule."""
+    """Build the script of a general template. It contains no text of the intent, since such a text could
+    break a rule.
+    """
     template_id = library.OPINION_POLL if request.type == "poll" else library.GENERAL_SURVEY
     draft = neutral_draft(
         library.require(template_id),
@@ -146,7 +148,8 @@ def _with_outcomes(
 ) -> tuple[tuple[str, ...], list[MutableBlock]]:
     """Return the outcomes of a personality quiz, and its blocks adapted to them.
 
-    The outcomes are the project's buckets, or those that the intent lists, or those of the template.
+    The outcomes are the project's buckets, or else those that the intent lists, or else those of the
+    template.
     """
     declared = request.bucket_names[:CHAT_OPTIONS]
     if declared and set(template.buckets) <= set(declared):
@@ -158,7 +161,9 @@ def _with_outcomes(
 
 
 def _with_options(block: MutableBlock, intent: Intent, request: ScriptRequest) -> MutableBlock:
-    """The block with the options that the intent lists, or with as many options as it asks for."""
+    """Return the block with the options that the intent lists, or with the number of options that the intent
+    wants.
+    """
     limit = _MAX_RANKED if block["type"] == "ranking" else CHAT_OPTIONS
     listed = presentable(intent.listed_options, for_chat=request.for_chat)[:limit]
     options = block["options"]
@@ -173,7 +178,9 @@ def _with_options(block: MutableBlock, intent: Intent, request: ScriptRequest) -
 
 
 def presentable(options: Iterable[str], *, for_chat: bool) -> list[str]:
-    """The options as they can be shown, without duplicates. In chat each has one emoji at most."""
+    """Return the options in a form that can be shown, without duplicates. In chat each has one
+    emoji at most.
+    """
     if not for_chat:
         return list(options)
     with_one_emoji = (
@@ -188,13 +195,15 @@ def presentable(options: Iterable[str], *, for_chat: bool) -> list[str]:
 
 
 def with_topic(block: MutableBlock, topic: str | None, template: Template) -> MutableBlock:
-    """The block with the topic in its texts, or the subject of the template."""
+    """Return the block with the topic in its texts, or with the subject of the template if there is
+    no topic.
+    """
     texts = {key: _fill_in(block[key], topic, template.subject) for key in _TEXT_FIELDS if key in block}
     return block | texts
 
 
 def _fill_in(text: str, topic: str | None, subject: str, language: str = languages.ENGLISH) -> str:
-    """Put the topic into a text in one pass, so that nothing inside the topic is taken for a placeholder."""
+    """Put the topic into a text in one pass, so that a placeholder inside the topic remains text."""
     phrase = topic or subject
     text = _ONLY_WITH_TOPIC.sub(r"\1" if topic else "", text)
     replacements = {"topic": phrase, "Topic": capitalize(phrase)}

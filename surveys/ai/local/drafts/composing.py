@@ -1,4 +1,4 @@
-"""Questions made from what an intent asks for: each with a prompt, a type and options in its language.
+"""Questions made from the asks of an intent. Each has a prompt, a type and options in its language.
 
     compose(asks, language, …)   → blocks in the order of the asks, with what could not be made of them
 
@@ -23,8 +23,8 @@ from surveys.ai.local.drafts.phrasing import addressed, question_from
 from surveys.ai.local.drafts.stems import EMPTY, word_set
 from surveys.engine.script import SCALES, title_case
 
-_MAX_ASPECT = 60  # characters of a noun phrase
-_LOW = {"nps": 7, 10: 7, 7: 4, 5: 3}  # below that, an answer is a low one
+_MAX_ASPECT = 60  # No question is made from a longer noun phrase, in characters.
+_LOW = {"nps": 7, 10: 7, 7: 4, 5: 3}  # On each scale, a smaller answer than this is a low one.
 _RATED = {
     "en": r"how (?:was|were|is|are) (?:the|your|our|this)|how (?:did|do|would) you (?:like|find|rate|enjoy)",
     "de": r"wie (?:war|waren|ist|sind) |wie (?:fandest|fandet|findest|findet|bewertest|beurteilst) |wie "
@@ -34,7 +34,7 @@ _RATED = {
     "es": r"¿?(?:que tal|como (?:fue|estuvo|estaba|valora|califica|te parec)|que te parec)",
     "pt": r"como (?:foi|estava|voce (?:avalia|achou))",
 }  # fmt: skip
-_LEVELS = (  # how a question is answered by a scale, as the beginning of its folded text in five languages
+_LEVELS = (  # The beginnings of folded questions, in five languages, by the scale that answers them.
     (r"(?:overall,? )?how (?:satisfied|happy)|wie (?:zufrieden|glucklich)|.*\bsatisfaits?\b|¿?(?:que tan|"
      r"como de|cuan) satisfech|.*\bsatisfeit|"
      r".*\bgrau de satisfacao", ("Very dissatisfied", "Very satisfied")),
@@ -113,7 +113,7 @@ _DETERMINED = re.compile(
     r"^(?:the|our|your|my|this|these|that|their|each|all|any|some|how|[A-Z]\w*)\b|^\w+['’]s\b|\b(?:with|"
     r"you|we)\b"
 )
-# Questions of the bank that are not meant where people rate what they name: `rate the transport`.
+# Questions of the bank that do not fit where people rate a thing: `rate the transport`.
 _ASPECTS = word_set(
     "company department price_fair format length city address pictures stay bring pace role channel "
     "employment transport"
@@ -131,7 +131,9 @@ _POSSESSED = re.compile(
 
 @dataclass
 class Composed:
-    """Blocks made from asks, the words of these asks, the names of bank questions, and what was not made."""
+    """Blocks made from asks, the words of these asks, the names of bank questions, and the asks that could
+    not be used.
+    """
 
     blocks: list[MutableBlock] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
@@ -150,9 +152,9 @@ def compose(
     before: Sequence[RawBlock] = (),
     is_about_leaving: bool = False,
 ) -> Composed:
-    """The questions for asks that are `spoken` in one language and wanted in another, or in the same one.
+    """Return the questions for asks. The asks are in the language `spoken`, the questions in `language`.
 
-    Conditions of asks are on questions before them, or on those `before` all of them.
+    The condition of an ask refers to an earlier question, or to one of the questions in `before`.
     """
     composed = Composed()
     names: set[str] = set()
@@ -187,7 +189,7 @@ def compose(
 
 
 def in_language(block: Mapping[str, Any], language: str) -> MutableBlock:
-    """A block of ours in a language of the library."""
+    """Translate a block of our library into one of the languages of the library."""
     plain = dict(block)
     return (
         plain if language == languages.ENGLISH else languages.in_language(plain, languages.catalog(language))
@@ -195,7 +197,7 @@ def in_language(block: Mapping[str, Any], language: str) -> MutableBlock:
 
 
 def text_in(english: str, language: str) -> str:
-    """A text of ours in a language of the library."""
+    """Translate a text of our library into one of the languages of the library."""
     return english if language == languages.ENGLISH else languages.catalog(language).text(english)
 
 
@@ -253,7 +255,7 @@ def _block_for(
             block, ask.format, language, scale if known["type"] in ("rating", "opinion_scale") else None
         )
     if spoken != language:
-        return None  # it cannot be translated
+        return None  # The clause cannot be translated.
     if question := question_from(ask.text, language):
         return _answered(question, ask.format, language, scale, None)
     return _of_phrase(ask, language, is_form=is_form, scale=scale)
@@ -274,11 +276,13 @@ _COUNTS = re.compile(r"(?:how many|wie viele|combien de|cuant[oa]s|quant[oa]s) \
 
 
 def _in_their_words(text: str, block: MutableBlock, language: str) -> str | None:
-    """The question that a clause of the intent reports; None for a phrase, and if other answers would fit."""
+    """Return the question that a clause of the intent reports; None for a phrase, and if the block's options
+    would not answer the question.
+    """
     is_clause = len(text.split()) > 2 and re.match(INTERROGATIVE[language], text, re.IGNORECASE)
     question = question_from(text, language) if is_clause else None
     if question and language == languages.ENGLISH and not _SENTENCE.search(question):
-        return None  # `how much per month` is no whole question
+        return None  # `how much per month` is not a whole question.
     if question is None or not _is_closed(bank.folded(question), language):
         return question
     values = [option["value"] for option in block.get("options", ())]
@@ -286,7 +290,9 @@ def _in_their_words(text: str, block: MutableBlock, language: str) -> str | None
 
 
 def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) -> MutableBlock | None:
-    """The question for a noun phrase: rated, chosen from its options, or filled in."""
+    """Return the question for a noun phrase. People rate the phrase, choose one of its options, or fill it
+    in.
+    """
     phrase = ask.text.strip()
     if len(phrase) > _MAX_ASPECT or not re.search(r"[^\W\d_]{2}", phrase):
         return None
@@ -332,13 +338,13 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
 
 
 def is_fact(phrase: str, language: str) -> bool:
-    """Whether a phrase names something to fill in, such as an age: of a person, or of another."""
+    """Return whether a phrase names a fact to fill in, such as the age of a person or of an animal."""
     known = bank.find(phrase, language) or _owned(phrase, language)
     return bool(known and known["name"] in _PERSONAL)
 
 
 def _owned(phrase: str, language: str) -> RawBlock | None:
-    """The question that the first part of `age of the dog` names."""
+    """Return the question for the first part of a phrase such as `age of the dog`."""
     match = _POSSESSED.fullmatch(phrase.strip())
     owned = next((value for value in match.groupdict().values() if value), None) if match else None
     return bank.find(owned, language) if owned else None
@@ -364,7 +370,7 @@ def _filled(english: str, phrase: str, language: str) -> str:
 def _answered(
     prompt: str, format: Format, language: str, scale: Format | None, known: Mapping[str, Any] | None
 ) -> MutableBlock:
-    """A question with the type and the options that its words ask for."""
+    """Return a question with the type and the options that match the words of its prompt."""
     plain = bank.folded(prompt)
     block: MutableBlock = {"prompt": prompt}
     levels = next((labels for pattern, labels in _LEVELS if re.match(pattern, plain)), None)
@@ -421,7 +427,7 @@ def _is_closed(plain: str, language: str) -> bool:
 
 
 def _formatted(block: MutableBlock, format: Format, language: str, scale: Format | None) -> MutableBlock:
-    """A block with the format that the intent names for it, if that is another one."""
+    """Return a block with the format that the intent names for it, if the block has another format."""
     plain = {key: value for key, value in block.items() if key in ("name", "prompt")}
     if format.is_open:
         return plain | {"type": "open_text"}
@@ -477,7 +483,9 @@ def _options(values: Iterable[str], language: str) -> list[dict[str, str]]:
 
 
 def _attach(condition: Condition, block: MutableBlock, others: Sequence[RawBlock], language: str) -> bool:
-    """Show a block only where the condition on an earlier answer holds; False without such a question."""
+    """Show a block only where the condition on an earlier answer holds. Return False if no earlier question
+    fits.
+    """
     for before in reversed(others):
         if condition.kind in ("yes", "no"):
             value = text_in("Yes" if condition.kind == "yes" else "No", language)
@@ -511,7 +519,7 @@ def _unique(name: str, names: set[str]) -> str:
 def with_names_beside(
     blocks: Iterable[MutableBlock], others: Iterable[Mapping[str, Any]]
 ) -> list[MutableBlock]:
-    """The blocks with names that no other block has, and conditions that follow them."""
+    """Return the blocks under names that no other block has. Their conditions use the new names."""
     names = {title_case(block["name"]) for block in others if block.get("name")}
     renamed: dict[str, str] = {}
     result = []

@@ -1,4 +1,4 @@
-"""Conditions that an intent names for an ask: `if not, ask why`, `below 7`, `detractors`."""
+"""Conditions that an intent sets for an ask: `if not, ask why`, `below 7`, `detractors`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from surveys.ai.local.drafts.formats import TRAILING
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """When an ask is asked: after `yes` or `no` to the ask before it, or after a low number.
+    """The condition of an ask: the answer `yes` or `no` to the previous ask, or a low number.
 
     `kind` is `yes`, `no`, `below` (the number `below`) or `low`.
     """
@@ -45,7 +45,7 @@ _CONDITIONS = [
 
 
 def read_condition(text: str) -> tuple[str, Condition | None]:
-    """A text without its first condition, and the condition; None if there is none."""
+    """Return a text without its first condition, and the condition; None if the text has no condition."""
     for pattern, kind in _CONDITIONS:
         if match := pattern.search(text):
             rest = f"{text[: match.start()]} {text[match.end() :]}"

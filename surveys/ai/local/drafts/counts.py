@@ -38,7 +38,7 @@ _NUMBER = (
     r"(?>(?<![\d.,])\d{1,4}(?![\d.,]*\d)|"
     rf"(?:{'|'.join(_TENS)})[- ](?:{'|'.join(_ONES[1:10])})|half a dozen|{_NUMBER_WORDS})"
 )
-# Up to three adjectives may stand between a number and its noun, but nothing that is counted itself.
+# Up to three adjectives may precede the noun of a number, but no word that people count.
 _ADJECTIVES = (
     r"(?:(?!(?:and|or|with|of|in|for|from|to|by|per|people|persons|players|members|users|teams|times|minutes?|"
     r"mins?|hours?|days?|weeks?|months?|years?|rounds?|points?|stars?|options?|answers?|choices|questions?|"
@@ -63,7 +63,7 @@ _LOWER_BOUNDS = ("at least", "minimum", "min", "a minimum of")
 
 @dataclass(frozen=True, slots=True)
 class CountRange:
-    """From `low` to `high`; both are the same for an exact number."""
+    """A range of numbers from `low` to `high`. An exact number has both equal."""
 
     low: int
     high: int
@@ -74,13 +74,13 @@ class CountRange:
 
 
 def question_count(intent: str) -> CountRange | None:
-    """How many questions an intent asks for; None if it does not say."""
+    """Return the number of questions that an intent wants; None if the intent does not say."""
     match = _QUESTIONS.search(intent) or _QUESTIONS_AFTER.search(intent)
     return None if match is None else _range_of(match, most=MAX_QUESTIONS)
 
 
 def option_count(intent: str) -> CountRange | None:
-    """How many options an intent asks for, at least two; None if it does not say."""
+    """Return the number of options that an intent wants, at least two; None if the intent does not say."""
     match = _OPTIONS.search(intent)
     count = None if match is None else _range_of(match, most=CHAT_OPTIONS)
     return count and CountRange(max(count.low, 2), max(count.high, 2))

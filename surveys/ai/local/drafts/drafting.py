@@ -1,4 +1,4 @@
-"""Scripts built from an intent: what it asks for, and a template for what that leaves open.
+"""Scripts built from an intent: its own questions, and a template for the rest.
 
 draft_for_intent(request)   from the intent, in its language or the one that it names
 """
@@ -47,15 +47,15 @@ from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.rules import placeholders
 from surveys.engine.script import QUESTIONS, SCALES
 
-_MOST_NAMED = 8  # asks, in one sentence
+_MOST_NAMED = 8  # One sentence names at most this many asks.
 _UNSURE = "This may not be what you asked for."
 
 
 def draft_for_intent(request: ScriptRequest) -> ProposedScript:
-    """Build a script from what the intent asks for, and for the rest from the template that fits it best.
+    """Build a script from the questions of the intent, and take the rest from the best template.
 
-    Its wishes besides the subject are met in the script, or named in `unmet`. Raises UnwrittenLanguage for a
-    language that the library does not have: a script in English would be wrong.
+    The script also meets the other wishes of the intent, or `unmet` names them. Raises UnwrittenLanguage for
+    a language that the library does not have: a script in English would be wrong.
     """
     request = replace(request, intent=clean(request.intent))
     wishes = read_wishes(request.intent)
@@ -79,7 +79,7 @@ class _Draft:
     language: str
 
     def survey(self) -> ProposedScript:
-        """A survey or a quiz: the asks, and a template for what they leave open."""
+        """Return a survey or a quiz: the asks, and questions of a template for the rest."""
         if self._is_subject() and best_match(self.intent).word_points:
             self.asks = replace(self.asks, asks=(), rest=self.wishes.text, is_added=False)
         rest = self._rest()
@@ -100,7 +100,8 @@ class _Draft:
             before=template.blocks if template.id in library.STANDARD else (),
             is_about_leaving=bool(_LEAVING.search(self.request.intent)),
         )
-        if template.id in library.STANDARD:  # its questions belong together, so they stay
+        # The questions of a standard belong together, so all of them remain.
+        if template.id in library.STANDARD:
             composed = replace(
                 composed,
                 blocks=[each for each in composed.blocks if not _is_standard(each, template)],
@@ -145,24 +146,30 @@ class _Draft:
         )
 
     def _is_subject(self) -> bool:
-        """Whether the intent begins with its only question: what the survey is about, not what it asks."""
+        """Return whether the intent begins with its only question, which then names the subject of the
+        survey.
+        """
         asks = self.asks.asks
         is_one = len(asks) == 1 and asks[0].is_question and asks[0].format == Format()
         return is_one and self.wishes.text.lstrip().startswith(asks[0].text[:20])
 
     def _is_form_sure(self, match: TemplateMatch) -> bool:
-        """Whether the intent names a form: one word that also occurs elsewhere is enough in no language."""
+        """Return whether the intent names a form clearly enough: in English by a key phrase, else by a
+        keyword.
+        """
         least = KEY_PHRASE if self.intent.language == languages.ENGLISH else KEYWORD
         return match.template.id in library.FORMS and match.word_points >= least
 
     def _asks_for_facts(self) -> bool:
-        """Whether people shall tell about themselves, and not what they think."""
+        """Return whether people are asked for facts about themselves, not for opinions."""
         if _FEEDBACK.search(self.wishes.text):
             return False
         return any(is_fact(ask.text, self.intent.language) for ask in self.asks.asks if ask.text)
 
     def _rest(self) -> Intent:
-        """The intent without its asks, to choose the template by; all of it if that tells nothing."""
+        """Return the intent without its asks, for choosing the template; the whole intent if the rest has no
+        subject.
+        """
         text = self.asks.rest or self.wishes.text
         rest = replace(
             read_intent(replace(self.request, intent=text)),
@@ -185,7 +192,9 @@ class _Draft:
         is_form: bool,
         is_scored: bool,
     ) -> list[MutableBlock]:
-        """The asks with a greeting, and with questions of the template if more are wanted."""
+        """Return the asks with a greeting. Questions of the template are added if the intent wants more
+        questions.
+        """
         own = self._written([dict(block) for block in template.blocks], template, rest, is_scored=is_scored)
         if is_quiz:
             place = next((n for n, block in enumerate(own) if block["name"].startswith("question_")), 1)
@@ -221,7 +230,7 @@ class _Draft:
         return [greeting, *blocks]
 
     def _is_wanted(self, block: RawBlock) -> bool:
-        """Whether a question of the library may be in the script, by the prohibitions of the intent."""
+        """Return whether the prohibitions of the intent allow a question of the library."""
         if block["type"] == "open_text" and (
             self.wishes.no_open_text or wants_one_open_question(self.request.intent)
         ):
@@ -229,7 +238,7 @@ class _Draft:
         return not asks_unwanted(block, self.wishes)
 
     def _with_open_end(self, blocks: list[MutableBlock]) -> list[MutableBlock]:
-        """The blocks with one open question at the end, where the intent wants that and nothing else."""
+        """Return the blocks. If the intent wants one open question at the end, add that question."""
         if not wants_one_open_question(self.request.intent) or self.wishes.no_open_text:
             return blocks
         last = in_language(bank.blocks()["anything_else"], self.language)
@@ -259,12 +268,15 @@ class _Draft:
     # --- Polls ---
 
     def poll(self) -> ProposedScript:
-        """A poll: the question of the intent with its options or scale, else a template's."""
+        """Return a poll: the question of the intent with its options or scale, else the question of a
+        template.
+        """
         question, options, composed = self._question()
         intent = replace(self.intent, listed_options=options or self.intent.listed_options)
         if question is not None:
             block = {**question, "name": question.get("name") or "choice"}
-            is_open = block["type"] in ("open_text", "open_numeric")  # polls are for choices
+            # A poll needs a choice, so an open question does not fit.
+            is_open = block["type"] in ("open_text", "open_numeric")
             has_template = intent.is_yes_or_no and not options
             if is_open or (has_template and not self.asks.asks[0].format.is_yes_no):
                 question = None
@@ -295,7 +307,7 @@ class _Draft:
         )
 
     def _question(self) -> tuple[MutableBlock | None, tuple[str, ...], Composed]:
-        """The question that the intent puts, the options that it lists, and what came of composing it."""
+        """Return the question of the intent, the options that the intent lists, and the composed blocks."""
         asks = [ask for ask in self.asks.asks if ask.text]
         options = next((ask.format.options for ask in self.asks.asks if ask.format.options), ())
         first = next((ask for ask in asks if ask.is_question), None) or next(iter(asks), None)
@@ -392,20 +404,20 @@ def _question_count(blocks: Iterable[RawBlock]) -> int:
 
 
 def _taken(composed: Composed) -> str:
-    """Names what the questions were made of."""
+    """Return a sentence that names the asks from which the questions were made."""
     named, more = composed.words[:_MOST_NAMED], len(composed.words) - _MOST_NAMED
     ending = f", and {more} more." if more > 0 else "."
     return f"Questions taken from your sentence: {', '.join(named)}{ending}"
 
 
 def _said_of(match: TemplateMatch) -> list[str]:
-    """Which template was chosen, after the doubt about it if there is one."""
+    """Return sentences about the chosen template: first a doubt about the choice, if there is one."""
     doubt = [_UNSURE] if match.confidence < MARGIN else []
     return [*doubt, f"Template: {match.template.name}."]
 
 
 def _is_covered(block: RawBlock, composed: Composed) -> bool:
-    """Whether a question of a template asks what an ask of the intent asks already."""
+    """Return whether a question of a template repeats an ask of the intent."""
     if block["type"] not in QUESTIONS:
         return False
     known = [bank.blocks()[name] for name in composed.known]
@@ -418,7 +430,7 @@ def _is_covered(block: RawBlock, composed: Composed) -> bool:
 
 
 def _is_standard(block: MutableBlock, template: Template) -> bool:
-    """Whether a standard set of questions asks a question already."""
+    """Return whether a question repeats one of the template's standard questions."""
     asks_why = block["name"].startswith("reason") and block.get("show_when")
     types = [each["type"] for each in template.blocks]
     return (
@@ -429,7 +441,9 @@ def _is_standard(block: MutableBlock, template: Template) -> bool:
 
 
 def _on_scale(blocks: list[MutableBlock], scale: Format) -> list[MutableBlock]:
-    """The blocks with every scale as the intent wants it; conditions on a scale follow it."""
+    """Return the blocks with every scale replaced by the scale of the intent, and conditions
+    adapted to it.
+    """
     highs = {
         block["name"]: block.get("max", 5) for block in blocks if block["type"] in ("rating", "opinion_scale")
     }

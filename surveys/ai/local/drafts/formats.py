@@ -25,11 +25,11 @@ class Format:
     is_open: bool = False
     takes_several: bool = False
     at_most: int | None = None
-    right: int | None = None  # the index of the right answer, in a quiz
+    right: int | None = None  # The index of the right answer in a quiz.
 
     @property
     def is_scale(self) -> bool:
-        """Whether it is a scale."""
+        """Whether the format is a scale."""
         return self.high is not None
 
 
@@ -89,7 +89,7 @@ _ETC = word_set("etc etc. usw usw. ... …")
 
 
 def read_format(text: str, language: str) -> tuple[str, Format]:
-    """A text without the format that it names, and that format."""
+    """Return a text without the format that the text names, and that format."""
     found = Format()
     if match := _SEVERAL.search(text):
         text, found = text.replace(match[0], ""), replace(found, takes_several=True)
@@ -116,7 +116,7 @@ def read_format(text: str, language: str) -> tuple[str, Format]:
 
 
 def read_scale(text: str) -> tuple[re.Match[str], Format] | None:
-    """The first scale in a text, with where it is; None without one."""
+    """Return the first scale in a text and its place; None if the text names no scale."""
     for match in SCALE.finditer(text):
         high = int(match["high"] or match["top"] or match["of"])
         low = int(match["low"]) if match["high"] else 1
@@ -129,7 +129,7 @@ def read_scale(text: str) -> tuple[re.Match[str], Format] | None:
 
 
 def split_options(text: str, language: str) -> tuple[str, ...]:
-    """The parts of a list of options; empty if they are no options."""
+    """Return the parts of a list of options; an empty tuple if the parts cannot be options."""
     conjunctions = CONJUNCTIONS[language]
     text = text.strip(TRAILING + "?")
     separator = r"\s{1,3}/\s{1,3}|/" if "/" in text and "," not in text else r"\s{0,3}[,;|]\s{0,3}"
@@ -153,6 +153,6 @@ def split_options(text: str, language: str) -> tuple[str, ...]:
 
 
 def option_text(option: str) -> str:
-    """An option with a capital letter, but `iPhone` and `9:00` as they are."""
+    """Return an option with a capital letter. `iPhone` and `9:00` remain as they are."""
     first = option.split(" ", 1)[0]
     return option[:1].upper() + option[1:] if first.islower() else option

@@ -1,4 +1,4 @@
-"""What a request asks for, as far as plain rules can read it: the topic, the length, the options."""
+"""The facts that plain rules can read in a request: the topic, the length, the options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from surveys.ai.local.drafts.counts import CountRange
 from surveys.ai.local.drafts.stems import stemmed_line, stems, word_set
 from surveys.ai.provider import ScriptRequest
 
-_MAX_QUESTION = 300  # characters
+_MAX_QUESTION = 300  # A longer question, in characters, is not used.
 _YES_OR_NO_WORDS = word_set("should shall do does did is are was were will would can could has have may")
 _OTHER_QUESTION_WORDS = word_set("what which who whose whom when where why how at on in for")
 _FIRST_WORDS = "|".join(sorted(_YES_OR_NO_WORDS | _OTHER_QUESTION_WORDS))
@@ -21,7 +21,7 @@ _QUESTION = re.compile(
     rf"(?P<question>(?P<first>{_FIRST_WORDS})\b[^.!?\n\"“”„«»]{{3,{_MAX_QUESTION}}}\?)",
     re.IGNORECASE,
 )
-# A question to us about making the survey, and not to its respondents.
+# A question to us about making the survey, not a question to the respondents.
 _REQUEST_TO_US = re.compile(
     r"\b(?:surveys?|polls?|quiz(?:zes)?|questionnaires?|questions?|templates?)\b|"
     r"^(?:can|could|would|will|may) (?:you|i|we) "
@@ -43,11 +43,11 @@ _YES_AND_NO = frozenset({"Yes", "No"})
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a request asks for.
+    """The facts that were read in a request.
 
-    `stemmed_line` is the whole intent in stems; `stems` are those that carry meaning. `topics` are noun
-    phrases, the likeliest first. `question` is one that the intent puts to the respondents, word for word.
-    `text` is the intent in lower case; its `language` may be one that we cannot write.
+    `stemmed_line` is the whole intent in stems; `stems` are the stems that carry meaning. `topics` are noun
+    phrases, the likeliest first. `question` is a question of the intent to the respondents, word for word.
+    `text` is the intent in lower case. `language` may be a language in which we write no scripts.
     """
 
     type: str
@@ -65,7 +65,7 @@ class Intent:
 
 
 def read_intent(request: ScriptRequest) -> Intent:
-    """Read what a request asks for. Any text gives a result."""
+    """Read the facts in a request. Any text gives a result."""
     text = clean(request.intent)
     language = languages.language_of(text, locale=request.locale)
     if language in languages.written_languages()[1:]:
@@ -73,7 +73,7 @@ def read_intent(request: ScriptRequest) -> Intent:
     is_poll = request.type == "poll"
     options = listed_options.find_options(counts.without_question_count(text), is_poll=is_poll)
     if options and set(options) <= _YES_AND_NO:
-        options = ()  # the template for yes and no has better ones
+        options = ()  # The template for yes and no has better options.
     text_for_topics = counts.without_counts(listed_options.without_options(text, options))
     intent = Intent(
         type=request.type,
@@ -91,7 +91,7 @@ def read_intent(request: ScriptRequest) -> Intent:
 
 
 def _read_foreign(text: str, request: ScriptRequest, language: str) -> Intent:
-    """Read an intent in a language that we write, other than English: its lists, numbers and questions."""
+    """Read an intent in one of our languages other than English: its lists, numbers and questions."""
     is_poll = request.type == "poll"
     in_english = languages.with_english_count(text, language)
     listed = languages.with_english_conjunctions(counts.without_question_count(in_english), language)
@@ -126,14 +126,14 @@ def _foreign_question(text: str) -> str:
 
 
 def asks_for_opinion(question: str) -> bool:
-    """Whether a scale from `Very good` to `Very bad` answers the question."""
+    """Return whether a scale from `Very good` to `Very bad` answers the question."""
     return _ASKS_FOR_OPINION.search(question) is not None
 
 
 def clean(text: str) -> str:
     """Remove characters that cannot be stored, and brackets that our texts use for tokens; keep the lines.
 
-    The patterns that read an intent allow three characters of white space, so no more of them follow another.
+    White space is cut to three characters, because the patterns that read an intent allow no more.
     """
     lines = composed(text).translate(_PLAIN_BRACKETS).splitlines()
     return paragraphs(
@@ -151,7 +151,7 @@ def _with_question(intent: Intent, text: str) -> Intent:
         question = " ".join(match["question"].split())
         if _REQUEST_TO_US.search(question) or len(question) > _MAX_QUESTION:
             continue
-        if intent.listed_options and ":" in question:  # `Which one: A, B or C?`
+        if intent.listed_options and ":" in question:  # An example is `Which one: A, B or C?`
             question = f"{question.partition(':')[0].rstrip()}?"
         is_yes_or_no = match["first"].lower() in _YES_OR_NO_WORDS and not intent.listed_options
         return replace(intent, question=question[0].upper() + question[1:], is_yes_or_no=is_yes_or_no)

@@ -33,7 +33,7 @@ ENGLISH = "en"
 FOLDER_OF_CATALOGS: Path = FOLDER.parent / "languages"
 _TEXTS = ("prompt", "when_correct", "when_incorrect")
 _WORD = re.compile(r"[^\W\d_]+")
-_LONG = 6  # letters: shorter cues occur in words of any language
+_LONG = 6  # A cue of this many letters is long: shorter cues occur in words of any language.
 # Texts that `builder` and `scoring` write for the author to replace, with the keys of their translations.
 _PLACEHOLDERS = [
     (re.compile(re.sub(r"\\\{(number|letter|outcome)\\\}", r"(?P<\1>[^⟦⟧]{1,400})", re.escape(key))), key)
@@ -47,7 +47,7 @@ _PLACEHOLDERS = [
         "⟦Tell here what “{outcome}” stands for⟧",
     )
 ]
-_SCRIPTS = {  # writing systems of languages that we do not write
+_SCRIPTS = {  # Writing systems of languages in which we write no scripts.
     "CYRILLIC": "ru",
     "GREEK": "el",
     "HEBREW": "he",
@@ -60,7 +60,7 @@ _SCRIPTS = {  # writing systems of languages that we do not write
     "THAI": "th",
 }
 _NO_LIST = {"ar", "bg", "uk", "ru", "el", "he", "hi", "zh", "ja", "ko", "fa"}
-# Letters and marks that the others of our languages do not have.
+# Letters and marks that only one of our languages has.
 _LETTERS = {
     "de": re.compile(r"[ßÄÖÜ]|[a-zß]ä|ä[a-z]|ö[a-z]"),
     "fr": re.compile(r"[èêœ]|\b(?:[ldns]|qu|jusqu)['’]\w| [?:!]", re.IGNORECASE),
@@ -95,9 +95,9 @@ _SURVEY_WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # compared by identity, as a template is
+@dataclass(frozen=True, slots=True, eq=False)  # Catalogs are compared by identity, as templates are.
 class Catalog:
-    """What the library says in one language other than English."""
+    """The texts and cues of the library in one language other than English."""
 
     language: str
     cues: Mapping[str, tuple[str, ...]]
@@ -130,9 +130,11 @@ def catalog(language: str) -> Catalog:
 
 
 def language_of(text: str, *, locale: str | None) -> str:
-    """The language of an intent, as a tag of two letters; that of the locale, or English, if nothing tells.
+    """Return the language of an intent as a tag of two letters. If the text is unclear, return the language
+    of the locale, or English.
 
-    An alphabet decides first, and then common words. A name in another alphabet inside a sentence does not.
+    An alphabet decides first, and then common words. A single name in another alphabet inside a sentence
+    decides nothing.
     """
     of_locale = (locale or ENGLISH).lower().partition("-")[0]
     letters = [char for char in text if char.isalpha()]
@@ -161,7 +163,7 @@ def language_of(text: str, *, locale: str | None) -> str:
 
 
 def _has_own_cue(text: str, language: str) -> bool:
-    """Whether an intent without common words has a cue that is no English one: `Persönlichkeitstest`."""
+    """Return whether an intent without common words has a cue that is not English: `Persönlichkeitstest`."""
     lower = text.lower()
     cues = (cue for cues in catalog(language).cues.values() for cue in cues)
     return any(len(cue) >= _LONG and cue in lower and cue not in _english_keywords() for cue in cues)
@@ -173,7 +175,9 @@ def _english_keywords() -> frozenset[str]:
 
 
 def in_language(block: RawBlock, words: Catalog) -> MutableBlock:
-    """A block of the library in another language, with the values in its conditions and its buckets."""
+    """Return a block of the library in another language, with the values in its conditions and with its
+    buckets.
+    """
     translated: MutableBlock = {
         **block,
         **{key: words.text(block[key]) for key in _TEXTS if block.get(key)},
@@ -245,7 +249,8 @@ def contracted(before: str, phrase: str, language: str) -> str:
     return f"{before[:-5]}{joint}{phrase[12:]}"
 
 
-# Words after which a sentence names its topic if no others do: who is asked comes after them too.
+# Words after which a sentence names its topic if no other words do. They may also introduce the people who
+# are asked.
 _FOR = {
     "de": r"\b(?:für|zum|zur|mit|in|im|von)\s{1,3}(?=(?:[a-zäöüß]+\s{1,3}){0,2}[A-ZÄÖÜ])",
     "fr": r"\b(?:pour|de|dans|après)\s{1,3}(?=(?:notre|nos|votre|vos|le|la|les|ce|cette)\b|l['’])",
@@ -272,9 +277,9 @@ _MAX_WORDS_OF_TOPIC = 5
 
 
 def topics_in(text: str, language: str) -> tuple[str, ...]:
-    """What an intent in a language other than English is about: noun phrases with their articles.
+    """Return the topics of an intent in a language other than English: noun phrases with their articles.
 
-    German ones are in the nominative case; one whose case cannot be told is left out.
+    German noun phrases are in the nominative case; a phrase whose case is unclear is left out.
     """
     found = [match[1] for match in _QUOTED.finditer(text)]
     for match in re.finditer(_ABOUT[language], text, re.IGNORECASE):
@@ -345,14 +350,16 @@ _QUESTIONS = {"de": "Fragen?", "fr": "questions?", "es": "preguntas?", "pt": "pe
 
 
 def with_english_conjunctions(text: str, language: str) -> str:
-    """The text with `or` and `and`, so that the rules for lists find its parts."""
+    """Return the text with the English words `or` and `and`, so that the rules for lists find its parts."""
     words = _CONJUNCTIONS[language]
     pattern = rf"(?<=[\s,])({'|'.join(words)})(?=\s)"
     return re.sub(pattern, lambda match: words[match[1].lower()], text, flags=re.IGNORECASE)
 
 
 def with_english_count(text: str, language: str) -> str:
-    """The text with `5 questions` in place of `fünf kurze Fragen`, so that the rules for numbers find it."""
+    """Return the text with `5 questions` instead of `fünf kurze Fragen`, so that the rules for numbers find
+    the count.
+    """
     numbers = {word: n for n, word in enumerate(_NUMBERS[language].split(), 1)}
     pattern = (
         rf"\b(\d{{1,3}}|{'|'.join(numbers)})\s{{1,3}}(?:[^\W\d]+\s{{1,3}}){{0,2}}?{_QUESTIONS[language]}\b"
@@ -370,7 +377,9 @@ def with_english_count(text: str, language: str) -> str:
 
 @cache
 def _languages_by_word() -> Mapping[str, Mapping[str, int]]:
-    """How much each word speaks for each language: common words once, words for surveys twice."""
+    """Return how strongly each word speaks for each language: common words count once, words for surveys
+    twice.
+    """
     by_word: dict[str, dict[str, int]] = {}
     for language in _SURVEY_WORDS:
         for word in stop_words.get_stop_words(language):

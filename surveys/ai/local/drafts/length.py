@@ -1,4 +1,5 @@
-"""The number of questions in a script: the least important ones are dropped, or further ones are added.
+"""Changes the number of questions in a script: the least important questions are dropped, or further
+questions are added.
 
     resize(blocks, 5, template, placeholder=…)
 
@@ -20,7 +21,7 @@ MutableBlock = dict[str, Any]
 # Makes a question for the author to write, from the question's number.
 PlaceholderFactory = Callable[[int], MutableBlock]
 
-_MAX_OVERLAP = 0.6  # of the words of two prompts; above it both ask the same
+_MAX_OVERLAP = 0.6  # Two prompts that share more than this part of their words ask the same.
 
 
 def resize(
@@ -31,10 +32,10 @@ def resize(
     placeholder: PlaceholderFactory | None,
     is_wanted: Callable[[RawBlock], bool] = lambda block: True,
 ) -> list[MutableBlock]:
-    """Return the blocks with exactly `count` questions; further ones are added if they are wanted.
+    """Return the blocks with exactly `count` questions. Further questions are added if the intent wants more.
 
-    Questions that neither the template nor the library can provide are made by `placeholder`; without one
-    there are fewer.
+    `placeholder` makes the questions that neither the template nor the library has. Without `placeholder` the
+    script has fewer questions.
     """
     resized = list(blocks)
     for name in reversed(template.importance):
@@ -62,7 +63,7 @@ def without_blocks(blocks: Iterable[MutableBlock], names: Iterable[str]) -> list
 
 
 def references_of(block: RawBlock) -> set[str]:
-    """What a block refers to, in title case: other blocks, and variables such as scores."""
+    """Return the names to which a block refers, in title case: other blocks, and variables such as scores."""
     references = set(piping.tokens(f"{block.get('prompt', '')} {block.get('calculated_formula') or ''}"))
     for key in ("show_when", "hide_when"):
         references |= set(_subjects(block.get(key) or {}))
@@ -112,7 +113,9 @@ def asks_the_same(one: RawBlock, other: RawBlock) -> bool:
 
 
 def position_for_more(blocks: Sequence[RawBlock]) -> int:
-    """Where to insert questions: after the last one, but before an open question that closes the script."""
+    """Return the index for new questions: after the last question, but before an open question that closes
+    the script.
+    """
     positions = [position for position, block in enumerate(blocks) if block["type"] in QUESTIONS]
     if not positions:
         return len(blocks)

@@ -3,7 +3,7 @@
     all_templates()     all templates, by category and name
     get("yes-no-poll")  one template, or None
 
-A file holds the fields that our API returns, and these, which serve to match and fill a template:
+A file holds the fields that our API returns, and these fields for matching and filling a template:
 
     keywords     words and phrases that occur in intents for this template
     decisive     keywords that almost settle the choice (`nps`, `game night`)
@@ -46,7 +46,8 @@ FORMS = frozenset({RSVP, "event-registration", "application", "volunteer-applica
 RawBlock = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # compared by identity, so that it can be a key
+# Templates are compared by identity, so a template can be a key.
+@dataclass(frozen=True, slots=True, eq=False)
 class Template:
     """One file of the library. `blocks` have the form of our API; their texts are not filled in yet."""
 
@@ -70,12 +71,12 @@ class Template:
 
     @property
     def question_count(self) -> int:
-        """How many of its blocks are questions."""
+        """The number of questions among the template's blocks."""
         return sum(block["type"] in QUESTIONS for block in self.blocks)
 
     @property
     def has_topic(self) -> bool:
-        """Whether any of its prompts has a place for a topic."""
+        """Whether any prompt of the template has a place for a topic."""
         return any("{topic}" in block["prompt"].lower() for block in self.blocks)
 
 

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from surveys.ai.local.drafts.stems import word_set
 from surveys.engine.rules.option import CHAT_OPTIONS
 
-MAX_LENGTH = 100  # characters of one option; anything longer is a sentence
-_MAX_WORDS = 8  # of one option in a plain series; an announced list may have longer ones
+MAX_LENGTH = 100  # An option has at most this many characters; a longer text is a sentence.
+# An option in a plain series has at most this many words; an announced list may have longer options.
+_MAX_WORDS = 8
 _BULLET = re.compile(r"^\s{0,3}(?:[-*•–▪◦]|\(?\d{1,2}[.)]|\(?[a-zA-Z][.)])\s{1,3}(\S.*?)\s{0,3}$")
 # The end of a sentence; not the full stop in `v1.2` or `e.g.`
 _END = r"(?=[.!?;](?:\s|$)|[;\n]|$)"
@@ -80,7 +81,7 @@ def find_options(intent: str, *, is_poll: bool) -> tuple[str, ...]:
 
 
 def without_options(intent: str, options: tuple[str, ...]) -> str:
-    """The intent without the options that it lists, so that none of them is taken for its topic."""
+    """Return the intent without the options that it lists, so that no option becomes its topic."""
     if not options:
         return intent
     text = "\n".join(line for line in intent.splitlines() if not _BULLET.match(line))
@@ -104,7 +105,7 @@ def _split(series: str, *, is_announced: bool) -> list[str]:
 def _without_lead(first: str, others: list[str]) -> str:
     """The first option without the words that lead to it.
 
-    It keeps as many words as the longest of the others has, and more if they are part of a name.
+    The option keeps as many words as the longest of the other options, and more if they are part of a name.
     """
     words = first.split()
     length = min(max(len(other.split()) for other in others), len(words))

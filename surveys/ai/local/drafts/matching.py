@@ -2,8 +2,8 @@
 
     best_match(intent)   → TemplateMatch(template, points=8.25, word_points=8.25, words=("event feedback", …))
 
-Each word of the intent counts once, where it weighs most. Of two templates with equal points, the one whose
-texts are more like the intent wins, by pieces of words (TF-IDF).
+Each word of the intent counts once, in the place where the word weighs most. Of two templates with equal
+points, the template whose texts are more like the intent wins, by pieces of words (TF-IDF).
 """
 
 from __future__ import annotations
@@ -25,22 +25,24 @@ from surveys.ai.local.drafts.topics import is_about_people
 # Points for a word or a phrase, by where the template has it.
 DECISIVE, KEY_PHRASE, KEYWORD, NAME, DESCRIPTION = 8.0, 5.0, 3.0, 2.0, 0.5
 YES_OR_NO_QUESTION = 12.0
-MIN_POINTS = 2.0  # with fewer, we did not understand the intent, and a general template suits it better
-SURE_POINTS = 10.0  # a decisive phrase and a word beside it
-MARGIN = 0.4  # with less confidence, the template may not be what was meant
-_MOST_OTHER_WORDS = 2  # of an intent, beside the ones that earned a match below the margin
+MIN_POINTS = 2.0  # Below these points we did not understand the intent, and a general template is better.
+SURE_POINTS = 10.0  # A decisive phrase and one further word give these points.
+MARGIN = 0.4  # Below this confidence, the template may be wrong.
+# An intent has at most this many words besides those that earned a match below the margin.
+_MOST_OTHER_WORDS = 2
 # Words that occur in almost every intent.
 _GENERIC_STEMS = stem_set(["survey poll questionnaire form feedback question vote opinion"])
 _GENERIC = 0.25
 _DETERMINED = ("the ", "our ")
-_THEIRS = frozenset({"their", "his", "her"})  # with such a topic, a question would not speak to people
+# A question with such a topic would not address the respondents.
+_THEIRS = frozenset({"their", "his", "her"})
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateMatch:
-    """A template with its points, and the words (as stems) that earned them.
+    """A template with its points, and the words (as stems) that earned the points.
 
-    `word_points` are for words alone; `points` count other circumstances too.
+    `word_points` are the points for words; `points` include those for other circumstances.
     """
 
     template: Template
@@ -71,13 +73,15 @@ def best_match(intent: Intent) -> TemplateMatch:
 
 
 def _is_by_chance(intent: Intent, match: TemplateMatch) -> bool:
-    """Whether one word has earned the match, and the intent says more than the template knows."""
+    """Return whether the match rests on one word, while the template lacks the other words of the intent."""
     others = {word for word in intent.stems if not word.isdecimal()} - _GENERIC_STEMS - set(match.words)
     return match.confidence < MARGIN and len(others) > _MOST_OTHER_WORDS
 
 
 def _match_by_cues(intent: Intent, templates: Sequence[Template]) -> TemplateMatch:
-    """Return the template with most cues in an intent that is not in English; the general one on a tie."""
+    """Return the template with most cues in an intent that is not in English; the general template
+    on a tie.
+    """
     cues = languages.catalog(intent.language).cues
     matches = []
     for template in templates:
@@ -86,7 +90,7 @@ def _match_by_cues(intent: Intent, templates: Sequence[Template]) -> TemplateMat
         found = (cue for cue in cues.get(template.id, ()) if re.search(rf"\b{re.escape(cue)}", intent.text))
         words = tuple(found)
         points = sum(KEYWORD * len(word.split()) for word in words)
-        if words and template.id in library.STANDARD:  # named by what they are called
+        if words and template.id in library.STANDARD:  # The intent names the standard by its name.
             points = max(points, DECISIVE)
         matches.append(TemplateMatch(template, points, points, words))
     best, *others = sorted(matches, key=lambda match: (-match.points, -likeness(intent, match.template)))
@@ -108,23 +112,25 @@ def _match_by_cues(intent: Intent, templates: Sequence[Template]) -> TemplateMat
 
 
 def general_template(intent: Intent) -> Template:
-    """Return a template that suits any topic; for a poll without options, one whose options suit anything."""
+    """Return a template that suits any topic. For a poll without options, the template's options suit any
+    question.
+    """
     if intent.type == "poll":
         needs_own_options = intent.question is not None and not asks_for_opinion(intent.question)
         if intent.listed_options or intent.option_count or needs_own_options:
             return library.require(library.GENERAL_POLL)
         return library.require(library.OPINION_POLL)
     if intent.scoring and intent.topics and _GENERIC_STEMS.isdisjoint(intent.stems):
-        return library.require(library.TOPIC_QUIZ)  # points are wanted, and nothing but a topic is given
+        return library.require(library.TOPIC_QUIZ)  # The intent wants points and names nothing but a topic.
     return library.require(library.GENERAL_SURVEY)
 
 
 def topic_for(intent: Intent, template: Template) -> str | None:
-    """Return the first topic that says more than the template's own subject; None if there is none."""
+    """Return the first topic that says more than the template's own subject; None if no topic does."""
     named = _subject_stems(template) | _GENERIC_STEMS
     known = named | _keyword_stems(
         template
-    )  # `our hackathon` says more than `the event`, but `tickets` do not
+    )  # `our hackathon` says more than `the event`, but `tickets` does not.
     return next(
         (
             topic
@@ -138,9 +144,10 @@ def topic_for(intent: Intent, template: Template) -> str | None:
 
 
 def _min_points(intent: Intent, template: Template) -> float:
-    """The points below which the template is not meant.
+    """Return the points that a template needs to be chosen.
 
-    A template with its own options rarely answers a question that the intent puts itself, so it needs more.
+    A template with its own options needs more points, because its options rarely answer the intent's own
+    question.
     """
     has_other_question = intent.question and not intent.is_yes_or_no and not intent.listed_options
     return DECISIVE if has_other_question and template.choices_of else MIN_POINTS
@@ -190,12 +197,15 @@ def _other_points(intent: Intent, template: Template) -> float:
 
 # --- Likeness -------------------------------------------------------------------------------------
 
-_PIECE = 4  # letters
-_CLEARLY = 1.2  # times as like as another template, for one that has as many cues
+_PIECE = 4  # A piece of a word has this many letters.
+# A template wins against another with as many cues if it is this many times as like the intent.
+_CLEARLY = 1.2
 
 
 def likeness(intent: Intent, template: Template) -> float:
-    """How like the texts of a template the intent is, from 0 to 1: the cosine of weighted pieces of words."""
+    """Return how similar the intent and the texts of a template are, from 0 to 1: the cosine of weighted
+    pieces of words.
+    """
     weights, vectors = _vectors(intent.language)
     wanted = Counter(_pieces(intent.text))
     vector = {piece: count * weights[piece] for piece, count in wanted.items() if piece in weights}

@@ -3,7 +3,7 @@
     question_from("warum sie kündigen", "de")   → Warum kündigst du?
     question_from("the new canteen", "en")      → None, because it is no clause
 
-Each language has its own rules for word order and endings. A clause that they do not fit gives None.
+Each language has its own rules for word order and endings. A clause that fits none of the rules gives None.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Container
 
 from surveys.ai.local.drafts.stems import word_set
 
-_MAX_LENGTH = 200  # characters of a clause
+_MAX_LENGTH = 200  # A longer clause, in characters, is not converted.
 _TRAILING = " .,;:!?-–—"
-# People of whom an author speaks, and whom the question addresses.
+# Nouns for people in an intent, whom the question then addresses as `you`.
 PEOPLE = {
     "en": r"(?:the |our |your |all |most |these |new )?(?:people|members|customers|clients|users|visitors|"
     r"guests|"
@@ -93,7 +93,7 @@ def _english(clause: str) -> str | None:
         if subject in lower[1:]:
             place = lower.index(subject, 1)
             before, after = words[:place], words[place + 1 :]
-            if before[-1].lower() in _EN_AUXILIARIES:  # asked directly
+            if before[-1].lower() in _EN_AUXILIARIES:  # The clause is a direct question already.
                 return _addressed(words)
             if not after:
                 return None
@@ -102,10 +102,10 @@ def _english(clause: str) -> str | None:
         return None
     if any(
         word in _EN_AUXILIARIES for word in lower[1:3]
-    ):  # `how was the food`, `what would bring them back`
+    ):  # Examples are `how was the food` and `what would bring them back`.
         return _addressed(words)
     verb = next((n for n, word in enumerate(lower) if n > 1 and word in ("is", "was", "are", "were")), None)
-    if verb is not None:  # `how the food was`
+    if verb is not None:  # An example is `how the food was`.
         return _addressed([words[0], words[verb], *words[1:verb], *words[verb + 1 :]])
     is_clause = (
         len(words) > 3
@@ -217,7 +217,9 @@ _DE_WORDS = {"ihnen": "dir", "sich": "dich", "ihr": "dein", "ihre": "deine", "ih
 
 
 def addressed(question: str, language: str) -> str:
-    """A question about `they` or `sie`, put to the respondents themselves; any other as it is."""
+    """Turn a question about `they` or `sie` into a question to the respondents; return other questions as
+    they are.
+    """
     if language == "en" and re.search(r"\b(?:they|them|their)\b", question, re.IGNORECASE):
         return question_from(question, language) or question
     if language != "de":
@@ -244,13 +246,13 @@ def _german(clause: str) -> str | None:
         return addressed(f"{clause}?", "de") if is_question else None
     if len(words) < start + 2:
         return None
-    end = start + 1  # of the words that ask
+    end = start + 1  # The index after the question words.
     if lower[0] != "ob":
         while end < len(words) - 1 and lower[end] not in _DE_SUBJECTS | _DE_FINITE and end < start + 3:
             end += 1
         is_plain = lower[start] not in ("wie", "welche", "welcher", "welches", "welchen", "welchem")
         end = start + 1 if is_plain else end
-        is_final = len(words) == end + 2 and lower[-1] in _DE_FINITE  # `was gefehlt hat`
+        is_final = len(words) == end + 2 and lower[-1] in _DE_FINITE  # An example is `was gefehlt hat`.
         is_direct = lower[-1] in ("meisten", "besten", "liebsten", "wenigsten")
         if is_direct or (lower[end] in _DE_FINITE and end < len(words) - 1 and not is_final):
             return addressed(f"{clause}?", "de")
@@ -260,7 +262,7 @@ def _german(clause: str) -> str | None:
         len(rest) > 1
         and [word.lower() for word in rest[1:2]] in (["hätten"], ["hatten"], ["hätte"])
         and rest[-1] in ("können", "sollen", "müssen")
-    ):  # `was wir hätten besser machen können`
+    ):  # An example is `was wir hätten besser machen können`.
         return " ".join([*asking, rest[1], rest[0], *rest[2:]]) + "?"
     verb, rest = rest[-1], rest[:-1]
     if verb in ("können", "sollen", "müssen") and "hätten" in rest:
@@ -413,7 +415,9 @@ def _spanish(clause: str) -> str | None:
 def _before_and_after_verb(
     clause: str, asking: str, before_verb: Container[str]
 ) -> tuple[str, list[str], str, list[str]] | None:
-    """What asks, the words before the verb, the verb and the rest of a clause in Spanish or Portuguese."""
+    """Split a clause in Spanish or Portuguese: the question words, the words before the verb, the verb and
+    the rest.
+    """
     match = re.match(rf"(?P<asking>{asking})(?P<rest>.*)", clause, re.IGNORECASE)
     if match is None or not match["rest"]:
         return None

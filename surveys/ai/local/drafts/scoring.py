@@ -17,7 +17,7 @@ _QUIZ_FIELDS = ("correct_answer_index", "when_correct", "when_incorrect")
 
 
 def quiz_placeholder(number: int, *, options: int = 4) -> MutableBlock:
-    """A question with one right answer, for the author to write."""
+    """Return a question with one right answer. The author writes the texts."""
     wrong = [f"⟦Wrong answer {chr(ord('A') + n)}⟧" for n in range(options - 1)]
     return {
         "name": f"question_{number}",
@@ -32,7 +32,7 @@ def quiz_placeholder(number: int, *, options: int = 4) -> MutableBlock:
 
 
 def personality_placeholder(number: int, outcomes: Sequence[str]) -> MutableBlock:
-    """A question with one answer for each outcome, for the author to write."""
+    """Return a question with one answer for each outcome. The author writes the texts."""
     return {
         "name": f"question_{number}",
         "type": "single_punch",
@@ -43,7 +43,7 @@ def personality_placeholder(number: int, outcomes: Sequence[str]) -> MutableBloc
 
 
 def usable_outcomes(wanted: Iterable[str], *, declared: Collection[str]) -> tuple[str, ...]:
-    """Return the outcomes that a personality quiz can have; none if fewer than two are usable.
+    """Return the outcomes that a personality quiz can have; no outcomes if fewer than two are usable.
 
     An outcome is usable if formulas can refer to its bucket. The project's `declared` buckets come before the
     `wanted` names, and keep their spelling; a wanted name is spelled as its bucket will be.
@@ -63,8 +63,8 @@ def with_outcomes(
 ) -> list[MutableBlock]:
     """Turn the blocks into a personality quiz with these outcomes.
 
-    The questions stay; their answers and the descriptions of the outcomes are for the author to write.
-    `result` names the calculated block that finds the outcome.
+    The questions remain. The author writes their answers and the descriptions of the outcomes. `result` names
+    the calculated block that finds the outcome.
     """
     descriptions = [
         {

@@ -16,7 +16,7 @@ def word_set(text: str) -> frozenset[str]:
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-# Words that do not tell what a survey is about.
+# Words that say nothing about the topic of a survey.
 EMPTY = word_set(
     """a about all also am an and any are as ask asking at be been but by can could create design do
     does each every few for from get give good great has have help how i if in include including

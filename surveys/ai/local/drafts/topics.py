@@ -1,4 +1,4 @@
-"""What an intent is about, as a noun phrase that a question can take in.
+"""The topic of an intent, as a noun phrase that fits into a question.
 
     find_topics("a 5 question survey about the new rules for moderators")   → the new rules for moderators
 
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from surveys.ai.local.drafts.stems import EMPTY, word_set, words
 
-MAX_LENGTH = 60  # characters
+MAX_LENGTH = 60  # A topic has at most this many characters.
 _MAX_WORDS = 9
 
 _QUOTED = re.compile(r"[“„«\"]\s{0,3}([^“”„«»\"\n]{2,80}?)\s{0,3}[”“»\"]")
@@ -55,7 +55,7 @@ _KIND = re.compile(
     r"feedback|check-?in|interviews?|assessments?|retrospectives?|retro|evaluation)\b",
     re.IGNORECASE,
 )
-# Words after which a phrase begins that ends in `survey`.
+# Words that precede a phrase which ends in `survey`.
 _BEGINS = re.compile(
     r"\b(?:an?|me|us|for|from|about|on|of|do|run|our|my|the|this|build|generate|write|design|set up|start)\b",
     re.IGNORECASE,
@@ -89,7 +89,7 @@ _PEOPLE = word_set(
     patrons leaders leads organisers organizers speakers colleagues residents citizens parents class
     leavers"""
 )
-# Places that any survey could be for; they are the topic only if there is no other.
+# Places that any survey could be for. A place is the topic only if the intent has no other topic.
 _PLACES = word_set("community server discord guild club group clan channel company organisation organization")
 _TIMES = word_set(
     """monday tuesday wednesday thursday friday saturday sunday today tonight tomorrow yesterday
@@ -109,7 +109,7 @@ _COUNTED = word_set(
     boss level budget election process strategy experience budget handbook wiki guide faq ticket
     merger move redesign rebrand launch anniversary birthday giveaway contest competition"""
 )
-# Other words that may begin a sentence without being names.
+# Other words that may begin a sentence with a capital letter without being names.
 _COMMON_NOUNS = word_set(
     """employee chess board card book music food pizza coffee tea art photo science history geography sports
     football basketball movies films games gaming cooking travel reading dog cat pet work remote
@@ -132,7 +132,9 @@ def find_topics(intent: str) -> Iterator[str]:
 
 
 def _candidates(intent: str) -> Iterator[tuple[str, bool]]:
-    """Yield parts of the intent, each with whether it is a name, to be used as it is."""
+    """Yield parts of the intent. Each has a flag that says whether the part is a name, which remains
+    unchanged.
+    """
     for match in _QUOTED.finditer(intent):
         yield _cut(match[1].strip()), True
     for pattern in (_AFTER_ABOUT, _AFTER_COLON, _AFTER_ON, _AFTER_WITH, _AFTER_OF):
@@ -180,7 +182,7 @@ def _names(intent: str) -> Iterator[str]:
         before = intent[max(0, match.start() - 9) : match.start()]
         is_opening = match.start() == 0 or _SENTENCE_BEFORE.search(before)
         if is_opening and " " not in match[0] and not match[0][1:2].isupper():
-            continue  # the capital letter of a sentence
+            continue  # The capital letter only begins a sentence.
         first, _, rest = match[0].partition(" ")
         name = rest if is_opening and rest and first.lower() in EMPTY else match[0]
         content = _content(name)
@@ -189,12 +191,12 @@ def _names(intent: str) -> Iterator[str]:
 
 
 def _content(phrase: str) -> list[str]:
-    """The words of a phrase that say what it is about."""
+    """Return the words of a phrase that name its subject."""
     return [word for word in words(phrase) if word not in EMPTY]
 
 
 def _is_topic(phrase: str) -> bool:
-    """Whether a phrase says more than who is asked, when, and by which kind of survey."""
+    """Return whether a phrase says more than who is asked, when, and by which kind of survey."""
     content = _content(_head(phrase))
     return bool(content) and not (set(content) <= _KINDS | _TIMES | _PEOPLE)
 
@@ -211,7 +213,7 @@ def _head(phrase: str) -> str:
 
 
 def _noun_phrase(candidate: str) -> str:
-    """The candidate with the determiner that it needs, cut at a word to `MAX_LENGTH` characters."""
+    """Return the candidate with a determiner if it needs one, cut at a word to `MAX_LENGTH` characters."""
     phrase_words = candidate.split()[:_MAX_WORDS]
     had_article = bool(phrase_words) and phrase_words[0].lower() in _ARTICLES
     if had_article:

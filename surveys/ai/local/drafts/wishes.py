@@ -1,9 +1,9 @@
-"""What an intent says besides its subject: settings, prohibitions and limits, in five languages (rule 10.41).
+"""The settings, prohibitions and limits in an intent, in five languages (rule 10.41).
 
     read_wishes(text)            what is wished, and the text without it
     apply_wishes(blocks, …)      the blocks as wished, with sentences about what was met and what was not
 
-The clauses are taken out of the text, so that `do not ask for their email` does not become a topic.
+The wishes are cut out of the text, so that `do not ask for their email` does not become a topic.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ _NUMBERS = {
         "quatro": 4,
     },
 }
-# What people do not want to be asked, and the words by which a question of ours asks it.
+# Subjects that an intent may exclude, and the words by which we find questions about them.
 _SUBJECTS = {
     "name": r"\bnam(?:e|es|en)\b|\bnoms?\b|\bnombres?\b|\bnomes?\b",
     "e-mail": r"\be-?mails?\b|\bmail ?address|\bcorreo\b",
@@ -130,23 +130,24 @@ _LANGUAGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What an intent wishes. `text` is the rest of it. `closing` is how it says when to close.
+    """The wishes of an intent. `text` is the intent without its wishes. `closing` holds its words about the
+    time of closing.
 
-    `language` is one that the intent names, as a tag.
+    `language` is the tag of a language that the intent names.
     """
 
     text: str
     is_anonymous: bool = False
     closing: str | None = None
     no_open_text: bool = False
-    not_asked: tuple[str, ...] = ()  # as the intent says it
-    at_most: int | None = None  # choices
+    not_asked: tuple[str, ...] = ()  # The excluded subjects in the words of the intent.
+    at_most: int | None = None  # The most options that a respondent may choose.
     language: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_wishes(text: str) -> Wishes:
-    """Read what an intent wishes besides its subject. Any text gives a result."""
+    """Read the wishes of an intent. Any text gives a result."""
     is_anonymous = privacy.wished(text) == privacy.ANONYMOUS
     closing, limit = _CLOSING.search(text), _AT_MOST.search(text)
     not_asked = tuple(match["what"].strip() for match in _NO_ASKING.finditer(text))
@@ -174,7 +175,9 @@ def read_wishes(text: str) -> Wishes:
 
 
 def _without_anonymity(text: str) -> str:
-    """The text without the words that wish anonymous answers, and without those that lead to them."""
+    """Return the text without the words that wish anonymous answers, and without the words that
+    introduce the wish.
+    """
     kept: list[str] = []
     after = 0
     for match in privacy.anonymous_words(text):
@@ -190,7 +193,7 @@ def _tag(name: str) -> str:
 def apply_wishes(
     blocks: Sequence[Mapping[str, Any]], wishes: Wishes
 ) -> tuple[list[Block], tuple[str, ...], tuple[str, ...]]:
-    """The blocks as wished, what was understood, and what was not met, in sentences."""
+    """Return the blocks as wished, and two tuples of sentences: what was understood, and what was not met."""
     kept, understood, unmet = [dict(block) for block in blocks], list[str](), list[str]()
     if wishes.is_anonymous:
         understood.append(WILL_BE_ANONYMOUS)
@@ -209,7 +212,7 @@ def apply_wishes(
 
 
 def asks_unwanted(block: Mapping[str, Any], wishes: Wishes) -> bool:
-    """Whether a question asks what the intent does not want to be asked."""
+    """Return whether a question asks about a subject that the intent excludes."""
     return any((words := _words_for(what)) and _mentions(words, dict(block)) for what in wishes.not_asked)
 
 
@@ -236,7 +239,9 @@ def _without(
     understood: list[str],
     unmet: list[str],
 ) -> list[Block]:
-    """The blocks without unwanted questions, unless others refer to them or nothing would be left to ask."""
+    """Return the blocks without unwanted questions. A question stays if others refer to it or no question
+    would be left.
+    """
     others = [block for block in blocks if not is_unwanted(block)]
     names = {block["name"] for block in blocks if is_unwanted(block) and block.get("name")}
     is_referred = any(name in str({**block, "name": ""}) for block in others for name in names)
@@ -248,7 +253,7 @@ def _without(
 
 
 def _with_limit(blocks: list[Block], at_most: int, understood: list[str], unmet: list[str]) -> list[Block]:
-    """The first choice with more options than that takes several answers, up to that limit."""
+    """Let the first choice with more than `at_most` options take several answers, up to that limit."""
     for place, block in enumerate(blocks):
         is_choice = block["type"] in ("single_punch", "multi_punch") and "correct_answer_index" not in block
         if is_choice and len(block.get("options", ())) > at_most:

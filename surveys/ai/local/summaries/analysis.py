@@ -1,4 +1,4 @@
-"""A summary of a whole analysis: participation, what stands out, and where most people stopped."""
+"""A summary of a whole analysis: participation, the most notable facts, and where most people stopped."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from surveys.ai.local.english import format_percentage, format_share, join_words
 from surveys.ai.local.summaries.insights import Insight, insight_of
 from surveys.ai.provider import AnalysisOverview
 
-MAX_INSIGHTS = 4  # with participation and drop-off this makes six sentences at most
+MAX_INSIGHTS = 4  # With participation and drop-off, a summary has at most six sentences.
 WANTED_SENTENCES = 3
 MIN_DROP_OFF_PERCENTAGE = 5.0
 MIN_DROP_OFF = 2
-_REPEATED_TYPE = 0.75  # weight of each further insight of one block type: the fifth average adds little
+_REPEATED_TYPE = 0.75  # The weight of each further insight about one block type: a fifth average adds little.
 
 
 def summarize_analysis(overview: AnalysisOverview) -> str:
@@ -68,7 +68,8 @@ def _clearest_insights(overview: AnalysisOverview) -> list[Insight]:
 
 
 def _drop_off(overview: AnalysisOverview) -> str:
-    """Say where most people stopped, if that is more than a few and at one or two blocks.
+    """Return a sentence about the one or two blocks where most people stopped; empty if only a few stopped
+    there.
 
     The share is of all conversations that were started, including those without any answer, which do not
     count as responses.

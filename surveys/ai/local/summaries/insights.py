@@ -1,4 +1,4 @@
-"""What stands out in one block of an analysis, in a sentence or two, and how clear it is."""
+"""The most notable fact about one block of an analysis, in a sentence or two, and how clear the fact is."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from surveys.ai.local.english import MAX_QUOTED_LABEL, format_number, format_sha
 from surveys.ai.local.summaries.open_question import describe_tone
 
 AnalysisBlock = Mapping[str, Any]
-_ARCHIVED_WEIGHT = 0.3  # an archived question matters less
+_ARCHIVED_WEIGHT = 0.3  # The weight of a question that is archived.
 
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """What stands out in one block.
+    """The most notable fact about one block.
 
     `weight`, from 0 to 1, grows with `Observation.clarity` and with the share of respondents who answered.
     `detail` is a sentence that may follow `sentence`, or an empty string.
@@ -41,7 +41,7 @@ class Observation(NamedTuple):
 
 
 def insight_of(block: AnalysisBlock, *, conversation_count: int) -> Insight | None:
-    """Return what stands out in a block; None if it has no answers or shows nothing."""
+    """Return the most notable fact about a block; None if the block has no answers or shows nothing."""
     observe = OBSERVERS.get(block["block_type"])
     answer_count = block["response_count"]
     if observe is None or not answer_count:
@@ -220,7 +220,7 @@ def _observe_texts(block: AnalysisBlock) -> Observation | None:
 def _observe_tone_in_english(
     block: AnalysisBlock, sentiment: Mapping[str, int], judged_count: int, read_count: int
 ) -> Observation:
-    """The tone of some of the answers, which says less than that of all."""
+    """Return a sentence about the tone of some of the answers, which is less certain than the tone of all."""
     of_all = f"{judged_count:,} of {read_count:,} answers to {quote(block['prompt'])} are in English"
     return Observation(0.3, f"{of_all}: {describe_tone(sentiment)}.")
 

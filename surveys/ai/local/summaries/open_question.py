@@ -8,8 +8,8 @@ from communities.ground.words import plural
 from surveys.ai.local.english import format_share, join_words, quote
 from surveys.ai.provider import SENTIMENTS, CountedTheme, TextFigures
 
-FEW_ANSWERS = 5  # with fewer, we do not speak of themes
-LEADING_SHARE = 0.05  # of the answers: the least that makes a theme a leading one
+FEW_ANSWERS = 5  # With fewer answers, a summary names no themes.
+LEADING_SHARE = 0.05  # A leading theme has at least this share of the answers.
 
 
 def summarize_texts(figures: TextFigures) -> str:
@@ -99,7 +99,9 @@ def _sentiment_counts(figures: TextFigures) -> str:
 
 
 def _theme_against_the_tone(figures: TextFigures) -> str:
-    """The largest negative theme if most answers are positive, or the largest positive one if not."""
+    """Return the largest negative theme if most answers are positive; otherwise the largest
+    positive theme.
+    """
     positive, negative = figures.sentiment.get("positive", 0), figures.sentiment.get("negative", 0)
     if positive == negative:
         return ""

@@ -1,10 +1,11 @@
-"""Answers to questions about results, without a model: figures whose words are those of the question.
+"""Answers to questions about results, without a model. An answer consists of figures that share their words
+with the question.
 
     answer_question(question)    claims of the form "What it is: its value."
 
-Every word of a question must be found in a figure, or say what kind of figure is wanted ("average", "most").
-So a question for which there is no figure, such as one about a group of people, gets no answer, rather than
-the answer to another one.
+Every word of a question must occur in a figure, or name a kind of figure ("average", "most"). So a question
+for which there is no figure, such as a question about a group of people, gets no answer instead of a wrong
+one.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from surveys.ai.provider import Claim, ReferencedFigure, ResultsQuestion
 MAX_CLAIMS = 3
 _WORD = regex.compile(r"[\p{L}\p{M}\p{Nd}]+")
 _NUMBER = regex.compile(r"-?\d+(?:[.,]\d+)*")
-_MIN_BEGINNING = 4  # letters that two forms of a word share
+_MIN_BEGINNING = 4  # Two forms of a word share at least this many letters at the beginning.
 
-# By the kind of figure: the words of a question that ask for it, and the words by which it is known.
+# For each kind of figure: the words of a question that ask for the kind, and the words that figures of the
+# kind contain.
 _KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     kind: (frozenset(_WORD.findall(asked)), frozenset(_WORD.findall(known)))
     for kind, asked, known in (
@@ -47,7 +49,7 @@ _MOST = frozenset(
     )
 )
 _LEAST = frozenset(_WORD.findall("least worst lowest fewest wenigsten seltensten moins menos"))
-# Words that say nothing of what is asked about.
+# Words that say nothing about the subject of a question.
 _EMPTY = frozenset(
     _WORD.findall(
         "a an and are as at be by did do does for from give given had has have how i in is it its me "
@@ -65,7 +67,7 @@ _EMPTY = frozenset(
 
 
 def answer_question(question: ResultsQuestion) -> list[Claim]:
-    """At most three claims, or none if no figure has the words of the question."""
+    """Return at most three claims; no claims if no figure contains the words of the question."""
     words = {word.casefold() for word in _WORD.findall(question.question)}
     wanted = [kind for kind, (asked, _) in _KINDS.items() if words & asked]
     is_most, is_least = bool(words & _MOST), bool(words & _LEAST)
@@ -105,7 +107,7 @@ def _mentions_all(words: AbstractSet[str], content: AbstractSet[str]) -> bool:
 
 
 def _is_among(word: str, words: AbstractSet[str]) -> bool:
-    """Whether a word, or another form of it, is among these."""
+    """Return whether a word, or another form of the word, is among `words`."""
     if word in words:
         return True
     return any(

@@ -1,4 +1,4 @@
-"""Answers, prepared for matching: their clauses, and the languages that they are probably in."""
+"""Answers, prepared for matching: their clauses, and their probable languages."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from surveys.ai.local.texts.languages import Languages, detect_languages, most_p
 from surveys.ai.local.texts.seeds import all_seeds
 from surveys.ai.local.texts.tokens import is_no_answer
 
-Span = tuple[int, int]  # offsets of the start and the end
+Span = tuple[int, int]  # The offsets of the start and the end.
 
 _CLAUSE = regex.compile(r"[^.,;:!?()\[\]\n\r|…。、！？–—]+")
 _MAX_CLAUSES = 60
 _WORD = regex.compile(r"\p{L}{9,40}")
-_MIN_PART = 5  # letters of a word that may be part of a German compound
+_MIN_PART = 5  # A word that may be part of a German compound has at least this many letters.
 _MIN_REST = 3
-# What comes before a verb is no part of a compound: `erwarten` has nothing to do with `warten`.
+# These prefixes of verbs do not make a compound: `erwarten` has nothing to do with `warten`.
 _PREFIXES = frozenset(
     regex.findall(
         r"\w+",
@@ -32,7 +32,9 @@ _PREFIXES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer. `is_silent` marks one without an opinion, such as `n/a`; it has no clauses."""
+    """An answer. `is_silent` marks an answer without an opinion, such as `n/a`; that answer has no
+    clauses.
+    """
 
     text: str
     languages: Languages
@@ -45,7 +47,9 @@ class Answer:
         return most_probable(self.languages)
 
     def clause_texts(self) -> Iterator[str]:
-        """The clauses as they are compared with cues; German compounds are followed by their parts."""
+        """Yield the clauses in the form that is compared with cues. After a German compound, its parts
+        follow.
+        """
         is_german = self.language == "de"
         for start, end in self.clauses:
             clause = self.text[start:end]
@@ -63,13 +67,15 @@ def prepare(texts: Sequence[str], *, prompt: str, locale: str | None) -> list[An
 
 
 def clauses_of(text: str) -> list[Span]:
-    """Where the clauses of a text are: what stands between punctuation, links, mentions and mark-up."""
+    """Return where the clauses of a text are. Punctuation, links, mentions and mark-up separate clauses."""
     masked = mask_noise(text[:MAX_READ_LENGTH])
     return [match.span() for match in _CLAUSE.finditer(masked) if match[0].strip()][:_MAX_CLAUSES]
 
 
 def _parts_of_compounds(clause: str) -> Iterator[str]:
-    """Words of the seed codebook with which German compounds end or begin: `Beitrag` of `Monatsbeitrag`."""
+    """Yield words of the seed codebook with which German compounds end or begin: `Beitrag` of
+    `Monatsbeitrag`.
+    """
     known = _german_words()
     for match in _WORD.finditer(clause):
         word = plain(match[0])

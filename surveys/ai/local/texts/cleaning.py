@@ -6,12 +6,13 @@ import unicodedata
 
 import regex
 
-MAX_READ_LENGTH = 1_500  # characters of an answer; its subject is clear by then
+# At most this many characters of an answer are read. The subject of a longer answer is clear by then.
+MAX_READ_LENGTH = 1_500
 
 # Every repetition is bounded and possessive, so that near-misses cost no more time than any other text.
 _ADDRESS = (
     r"https?://\S++|www\.\S++|(?<![\w.+-])[\w.+-]{1,64}+@[\w.-]{3,250}+"
-    r"|<[@#!&]{1,2}+\d{1,20}+>"  # a person or a channel, as the chat platform writes them
+    r"|<[@#!&]{1,2}+\d{1,20}+>"  # Mentions of a person or a channel in the notation of the chat platform.
 )
 _MARKUP = r"<a?:\w{1,32}+:\d{1,20}+>|</?[a-z][^<>]{0,300}+>|&[a-z0-9#]{2,8}+;|:\w{2,32}+:"
 _NOISE = regex.compile(f"{_ADDRESS}|{_MARKUP}", regex.IGNORECASE)
@@ -28,18 +29,18 @@ def mask_noise(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A form in which texts compare equal although accents are left out: `Música` and `musica`.
+    """Return a form in which texts are equal even if one of them lacks its accents: `Música` and `musica`.
 
-    Umlauts become two letters, as people write them who have no key for them, because `schon` is not `schön`.
+    Umlauts become two letters, as people without those keys write them, because `schon` is not `schön`.
     """
     folded = unicodedata.normalize("NFKD", fold(text).translate(_UMLAUTS))
     return "".join(sign for sign in folded[:MAX_READ_LENGTH] if not unicodedata.combining(sign))
 
 
 def fold(word: str) -> str:
-    """A form in which spellings of a word compare equal: upper and lower case, kinds of apostrophes.
+    """Return a form of a word without differences of upper and lower case and of apostrophes.
 
-    The form is cut too, because normalisation makes up to 18 characters of one.
+    The form is also cut, because normalisation can turn one character into 18 characters.
     """
     folded = unicodedata.normalize("NFKC", word[:MAX_READ_LENGTH]).casefold()[:MAX_READ_LENGTH]
     return folded.replace("’", "'").replace("‑", "-")

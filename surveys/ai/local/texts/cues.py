@@ -16,14 +16,16 @@ from surveys.ai.local.texts.cleaning import plain
 from surveys.ai.local.texts.threads import use_one_thread
 
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー々]")
-_MIN_SHARE = 0.8  # of a cue's n-grams, by weight
-_MIN_WORDS = 0.6  # of a cue's words
-_MIN_OWN = 0.5  # of a cue's n-grams, by weight, that no longer cue has matched
-_CLAUSES_AT_ONCE = 256  # a bound on memory
+_MIN_SHARE = 0.8  # A clause must contain this share of a cue's n-grams, by weight.
+_MIN_WORDS = 0.6  # A clause must contain this share of a cue's words.
+_MIN_OWN = 0.5  # A cue must have this share of its n-grams, by weight, that no longer cue has matched.
+_CLAUSES_AT_ONCE = 256  # This number limits the memory of a comparison.
 
 
 class Cue(NamedTuple):
-    """A phrase that tells of a theme. `theme` is its key, and `language` None where it is of any."""
+    """A phrase that is typical of a theme. `theme` is the theme's key. `language` is None for a phrase of any
+    language.
+    """
 
     theme: str
     phrase: str
@@ -31,7 +33,7 @@ class Cue(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A cue that a clause matches: which share of its n-grams the clause contains, and their weight."""
+    """A cue that a clause matches, the share of the cue's n-grams in the clause, and their weight."""
 
     cue: Cue
     share: float
@@ -69,10 +71,11 @@ class CueIndex:
     def matches(
         self, clauses: Sequence[str], is_allowed: Callable[[int, Cue], bool]
     ) -> Iterator[tuple[int, list[Match]]]:
-        """For each clause with matches: its number and its matches, one for each theme, the heaviest first.
+        """Yield, for each clause with matches, its number and its matches: one match for each theme, the
+        heaviest first.
 
-        `is_allowed` says for a clause, by number, whether a cue may match. A cue whose n-grams are mostly
-        those of a heavier match is left out, such as `fast` beside `too fast`.
+        `is_allowed` decides for the number of a clause and a cue whether the cue may match. A cue is left out
+        if a heavier match has most of its n-grams, such as `fast` beside `too fast`.
         """
         use_one_thread()
         for start in range(0, len(clauses), _CLAUSES_AT_ONCE):

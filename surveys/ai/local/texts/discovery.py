@@ -1,8 +1,8 @@
 """Themes of a sample of answers: seeds that several answers mention, then clusters of the other answers.
 
-What the seeds do not take is clustered by Ward's method, into more clusters than themes. Phrases that are
-typical of a cluster tell of it; clusters with the same phrases are one theme, and clusters without any are
-none.
+The answers without a seed are clustered by Ward's method, into more clusters than themes. A cluster is
+recognised by its typical phrases. Clusters with the same phrases are one theme, and clusters without typical
+phrases are no theme.
 """
 
 from __future__ import annotations
@@ -27,21 +27,25 @@ from surveys.ai.local.texts.word_lists import INSULTS
 from surveys.ai.provider import MAX_THEME_TITLE, TextTheme
 from surveys.ai.quotes import is_quotable
 
-_MIN_ANSWERS = 2  # of a theme, so that the words of one person never become a title
-_MIN_SHARE = 0.015  # of the answers, for a seed, which cannot be a word without a subject
+# A theme has at least this many answers, so that the words of one person never become a title.
+_MIN_ANSWERS = 2
+_MIN_SHARE = 0.015  # A seed needs this share of the answers. A seed cannot be a word without a subject.
 _MIN_SHARE_OF_CLUSTER = 0.025
-_MAX_SHARED = 0.6  # of the answers of two themes together: more than that, and they are one
+_MAX_SHARED = 0.6  # Two themes that share more than this part of their answers are one theme.
 MIN_ANSWERS_TO_CLUSTER = 5
-_ANSWERS_OF_CLUSTER = 3  # on average
-_MIN_TYPICAL = 0.5  # of the answers with a phrase that are in its cluster
-_MIN_SIMILARITY = 0.45  # of the meanings of two phrases in one cluster
-_MAX_PHRASES = 8  # of a theme
-_MAX_SHARED_PHRASES = 20_000  # that are counted: a bound on memory
-_MAX_CANDIDATES = 200  # phrases that are compared with each other and with all answers
-_MAX_QUOTED = 3  # in a description
-_WEIGHT_OF_PROMPT_WORDS = 0.3  # words of the question say little about the answers
-_WEIGHTS = (1.0, 1.6, 1.8, 1.8)  # by number of words: a phrase says more than a word
-_WEIGHTS_UNSPACED = (1.0, 1.0, 1.3, 1.6)  # by number of characters
+_ANSWERS_OF_CLUSTER = 3  # A cluster has this many answers on average.
+# A phrase is typical of a cluster if this share of the answers with the phrase is in the cluster.
+_MIN_TYPICAL = 0.5
+_MIN_SIMILARITY = 0.45  # The meanings of two phrases in one cluster are at least this similar.
+_MAX_PHRASES = 8  # A theme has at most this many phrases.
+_MAX_SHARED_PHRASES = 20_000  # At most this many phrases are counted, which limits the memory.
+_MAX_CANDIDATES = 200  # At most this many phrases are compared with each other and with all answers.
+_MAX_QUOTED = 3  # A description quotes at most this many phrases.
+_WEIGHT_OF_PROMPT_WORDS = 0.3  # Words of the question say little about the answers, so they weigh less.
+# The weight of a phrase by its number of words: a phrase says more than a word.
+_WEIGHTS = (1.0, 1.6, 1.8, 1.8)
+# The weight of a phrase by its number of characters, in scripts without spaces.
+_WEIGHTS_UNSPACED = (1.0, 1.0, 1.3, 1.6)
 _DESCRIPTIONS = {
     "en": ("Answers that mention {}.", "or"),
     "de": ("Antworten, in denen {} vorkommt.", "oder"),
@@ -54,9 +58,9 @@ _DESCRIPTIONS = {
 def discover_themes(
     answers: Sequence[Answer], *, prompt: str, known: Sequence[TextTheme], limit: int, locale: str | None
 ) -> list[TextTheme]:
-    """Name at most `limit` themes that several answers share and the known ones do not cover.
+    """Name at most `limit` themes that several answers share and that the known themes do not cover.
 
-    The largest come first.
+    The largest themes come first.
     """
     spoken = [answer for answer in answers if answer.clauses]
     language = most_common_language(
@@ -84,7 +88,9 @@ def discover_themes(
 
 
 def _is_broad(theme: TextTheme) -> bool:
-    """Whether a theme says less than another one with the same answers: `App and website` beside `Bugs`."""
+    """Return whether a theme says less than another theme with the same answers: `App and website` beside
+    `Bugs`.
+    """
     return any(all_seeds()[key].may_be_subject_of_question for key in seeds_of(theme))
 
 
@@ -104,7 +110,7 @@ def _least(answers: Sequence[Answer], share: float) -> int:
 
 
 def _distinct(candidates: Iterable[tuple[TextTheme, Set[int]]], *, taken: Collection[str]) -> list[TextTheme]:
-    """Leave out themes of one answer, with a taken title, or with mostly the answers of a larger one."""
+    """Leave out themes with one answer, with a taken title, or with mostly the answers of a larger theme."""
     distinct: list[tuple[TextTheme, Set[int]]] = []
     titles = set(taken)
     for theme, answers in candidates:
@@ -146,10 +152,10 @@ def _description(phrases: Sequence[str], *, language: str | None) -> str:
 
 
 class _Clusters:
-    """Clusters of the answers that seeds do not take, and the phrases that several of these answers share.
+    """Clusters of the answers without a seed, and the phrases that several of these answers share.
 
-    A set of answers is a number whose bits are the places in `left`: a small answer can hold thousands of
-    phrases, and a set of Python for each takes gigabytes.
+    A set of answers is a number whose bits are the places in `left`. A small answer can contain thousands of
+    phrases, and a Python set for each phrase would take gigabytes.
     """
 
     def __init__(
@@ -170,7 +176,7 @@ class _Clusters:
                     self._spellings.add(phrase, answer.text)
 
     def themes(self) -> list[TextTheme]:
-        """One for each set of phrases that are typical of one cluster and belong together."""
+        """Return a theme for each set of phrases that belong together and are typical of one cluster."""
         clusters = self._clusters()
         groups: list[tuple[int, list[str]]] = []
         for key in self._phrases():
@@ -190,7 +196,8 @@ class _Clusters:
         return phrases_of(self._tokenizer.words(answer.text, language=answer.language))
 
     def _shared_hashes(self) -> Set[int]:
-        """The hashes of the phrases that enough answers share; of too many phrases only the more frequent.
+        """Return the hashes of the phrases that enough answers share. Of too many phrases only the more
+        frequent remain.
 
         Collects hashes instead of phrases, because most phrases of long answers occur in one answer only.
         """
@@ -239,7 +246,9 @@ class _Clusters:
         return clusters
 
     def _may_be_subject(self, key: str) -> bool:
-        """German writes nouns with a capital letter, so any other single word is no subject."""
+        """Return whether a phrase may name a theme. A single German word must be a noun, which begins with a
+        capital letter.
+        """
         if not is_nameable(self._spellings.most_frequent(key)):
             return False
         return self._language != "de" or " " in key or self._spellings.most_frequent(key)[0].isupper()
@@ -253,7 +262,9 @@ class _Clusters:
         return self._answers_with[key].bit_count() * weight
 
     def _theme(self, keys: Sequence[str]) -> TextTheme:
-        """The heaviest phrase is the title, or a longer one that half as many answers contain."""
+        """Return a theme. Its title is the heaviest phrase, or a longer phrase that half as many answers
+        contain.
+        """
         phrases = tuple(self._spellings.most_frequent(key) for key in keys)
         enough = self._answers_with[keys[0]].bit_count() / 2
         title = next(
@@ -265,7 +276,9 @@ class _Clusters:
 
 
 def is_nameable(phrase: str) -> bool:
-    """Whether a phrase can name a theme: it is no insult, and holds no name, address or number."""
+    """Return whether a phrase can name a theme: the phrase is no insult, and contains no name, address or
+    number.
+    """
     words = fold(phrase).split()
     return (
         len(phrase) <= MAX_THEME_TITLE and is_quotable(phrase) and not any(word in INSULTS for word in words)
@@ -273,9 +286,10 @@ def is_nameable(phrase: str) -> bool:
 
 
 def _likeness(texts: Sequence[str]) -> NDArray[np.float64]:
-    """How alike texts are: in what they mean, if the extra is installed, else in their characters.
+    """Return how alike texts are: by their meanings if the extra `meaning` is installed, else by their
+    characters.
 
-    The dimensions of characters are as many as their n-grams, so the vectors themselves stay sparse.
+    Every n-gram of characters is a dimension, so the vectors remain sparse.
     """
     if embeddings.are_available():
         vectors = embeddings.embed([text.casefold() for text in texts]).astype(np.float64)

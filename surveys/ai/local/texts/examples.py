@@ -1,4 +1,4 @@
-"""Answers that staff have put right, as examples for answers in nearly the same words."""
+"""Answers whose reading staff corrected, as examples for answers in nearly the same words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from surveys.ai.local.texts.threads import use_one_thread
 from surveys.ai.provider import TextExample
 
 _MIN_LIKENESS = 0.7
-_AT_ONCE = 512  # a bound on memory
+_AT_ONCE = 512  # This number limits the memory of a comparison.
 
 
 class Examples:
@@ -28,7 +28,7 @@ class Examples:
             )
 
     def nearest(self, texts: Sequence[str]) -> list[TextExample | None]:
-        """For each text the example that it is most like; None if there is none like it."""
+        """Return the most similar example for each text; None for a text without a similar example."""
         if not self._examples:
             return [None] * len(texts)
         use_one_thread()

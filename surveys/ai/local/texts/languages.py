@@ -23,10 +23,10 @@ from surveys.ai.local.texts.cleaning import MAX_READ_LENGTH, fold
 from surveys.ai.local.texts.word_lists import LIGHT, SUBJECTS, VAGUE
 
 ENGLISH = "en"
-_MIN_PROBABILITY = 0.4  # below that, nobody knows the language
-_WEIGHT_OF_PROMPT = 3  # in answers
+_MIN_PROBABILITY = 0.4  # With a lower probability, the language of a text counts as unknown.
+_WEIGHT_OF_PROMPT = 3  # The question weighs as much as this many answers.
 _WEIGHT_OF_LOCALE = 2
-_DOUBT = 0.05  # in answers: every language is possible
+_DOUBT = 0.05  # Every language is possible: each gets the weight of this part of an answer.
 _LETTER = regex.compile(r"\p{L}")
 _identifying = threading.Lock()
 
@@ -57,17 +57,17 @@ _STEMMERS = {
 }
 _WITH_COMMON_WORDS = frozenset((*_STEMMERS, "bg", "uk", "vi"))
 _DETECTED = (*sorted(_WITH_COMMON_WORDS), "fa", "he", "ja", "ko", "th", "zh")
-_NORWEGIAN = {"no": "nb", "nb": "no"}  # the library's code and ours, both ways
+_NORWEGIAN = {"no": "nb", "nb": "no"}  # The codes of the library and of this application, in both directions.
 
 
-Languages = Mapping[str, float]  # their probabilities
+Languages = Mapping[str, float]  # The probability of each language.
 
 
 def detect_languages(texts: Sequence[str], *, prompt: str, locale: str | None) -> list[Languages]:
-    """The probable languages of each text; none for a text without letters.
+    """Return the probable languages of each text; no language for a text without letters.
 
-    A short text can be of several languages. It is more probably of those that the other texts, the question
-    and the locale are in.
+    A short text can be of several languages. The languages of the other texts, of the question and of the
+    locale are then more probable.
     """
     alone = [_probabilities(text) for text in texts]
     expected = dict.fromkeys(_DETECTED, _DOUBT)
@@ -90,7 +90,7 @@ def most_probable(languages: Languages) -> str | None:
 
 
 def most_common_language(languages: Sequence[Languages], *, locale: str | None) -> str | None:
-    """The language of most texts; that of the locale if there are no texts with letters."""
+    """Return the language of most texts; the language of the locale if no text has letters."""
     totals = Counter[str]()
     for each in languages:
         totals.update(each)
@@ -138,7 +138,8 @@ def light_words(*languages: str | None) -> frozenset[str]:
 
 @cache
 def _common_words(language: str) -> frozenset[str]:
-    if language == ENGLISH:  # the English list of `stop_words` contains `group`, `room`, `website` and so on
+    # The English list of `stop_words` contains `group`, `room`, `website` and other nouns.
+    if language == ENGLISH:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # noqa: PLC0415 - takes seconds to load
 
         return frozenset(ENGLISH_STOP_WORDS) - SUBJECTS

@@ -1,9 +1,9 @@
 """Which answers belong to which themes.
 
-A theme stands for seeds of the seed codebook, or is recognised by phrases of its own: those that were stored
-with it, its title, and what its description quotes. A theme of staff or of another provider that has neither
-is recognised by words of its title and description. All seeds are compared with each answer, whatever the
-codebook is, so an answer gets a theme or does not, whichever other themes there are.
+A theme refers to seeds of the seed codebook, or is recognised by its own phrases: stored phrases, its title,
+and the phrases that its description quotes. A theme of staff or of another provider without such phrases is
+recognised by words of its title and description. Every seed is compared with each answer, even if the
+codebook lacks the seed, so the other themes of the codebook never change whether an answer gets a theme.
 """
 
 from __future__ import annotations
@@ -24,18 +24,20 @@ from surveys.ai.local.texts.tokens import Tokenizer
 from surveys.ai.provider import TextTheme
 
 MAX_THEMES_OF_ANSWER = 3
-_MAX_WORDS_REPEATED = 2  # of a clause that takes up a word of the question
+_MAX_WORDS_REPEATED = 2  # A cue that the question contains matches only clauses of at most this many words.
 # A phrase matches only answers that are in its language with at least this probability.
 _MIN_PROBABILITY = 0.05
-_MIN_SIMILARITY = 0.62  # of meanings, for an answer that no cue matches
-_AT_ONCE = 512  # a bound on memory
+_MIN_SIMILARITY = 0.62  # The similarity of meanings that an answer without a matching cue needs.
+_AT_ONCE = 512  # This number limits the memory of a comparison.
 _WORD = regex.compile(r"[\w'’]+")
 _QUOTED = regex.compile(r"“([^“”]+)”")
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A theme that an answer belongs to: how clearly, and the clause that says so."""
+    """A theme that an answer belongs to, how clearly the answer belongs to it, and the clause that shows
+    this.
+    """
 
     theme: str
     weight: float
@@ -52,13 +54,13 @@ class Fit:
         return self.clause
 
 
-Fits = list[Fit]  # of one answer, the clearest first, each theme once
+Fits = list[Fit]  # The themes of one answer, the clearest first, each theme once.
 
 
 def fit_seeds(answers: Sequence[Answer], *, prompt: str) -> list[Fits]:
-    """The seeds that each answer belongs to, by their keys.
+    """Return the seeds of each answer by their keys.
 
-    Words of the question say little about an answer, unless it is nothing but them.
+    Words of the question say little about an answer, unless the answer has no other words.
     """
     asked = _cues_in(prompt)
     left_out = {cue.theme for cue in asked if all_seeds()[cue.theme].may_be_subject_of_question}
@@ -67,7 +69,7 @@ def fit_seeds(answers: Sequence[Answer], *, prompt: str) -> list[Fits]:
 
 
 def _cues_in(prompt: str) -> frozenset[Cue]:
-    """The cues all whose words occur in the question, in any form."""
+    """Return the cues of which every word occurs in the question, in any form."""
     words = _WORD.findall(plain(prompt))
     beginnings = {word[:length] for word in words for length in range(1, len(word) + 1)}
     return frozenset(cue for cue, words in _words_of_cues() if beginnings.issuperset(words))
@@ -80,7 +82,7 @@ def _words_of_cues() -> Sequence[tuple[Cue, Sequence[str]]]:
 
 
 def _beginning(word: str) -> str:
-    """What other forms of a word begin with too."""
+    """Return the letters with which all forms of a word begin."""
     return word[: max(3, len(word) - 2)]
 
 
@@ -101,7 +103,7 @@ def fit_themes(
             for fit in own:
                 _keep_clearer(fits, int(fit.theme), fit)
     _add_loose(found, answers, recognised)
-    # Answers that a seed takes are about that, also where it is not in the codebook.
+    # An answer with a seed has the seed's subject, even if the codebook lacks the seed.
     unfit = [number for number, fits in enumerate(found) if not fits and not by_seeds[number]]
     _add_similar(found, answers, recognised, unfit=unfit)
     return [
@@ -112,9 +114,9 @@ def fit_themes(
 
 @dataclass(frozen=True, slots=True)
 class _Recognised:
-    """A theme, with all by which it is recognised.
+    """A theme, with every phrase and word by which it is recognised.
 
-    `loose_words` are only for themes of which nothing is known but title and description.
+    `loose_words` are only for themes that have nothing but a title and a description.
     """
 
     number: int
@@ -167,7 +169,7 @@ def _keep_clearer(fits: dict[int, Fit], number: int, fit: Fit) -> None:
 def _add_loose(
     found: Sequence[dict[int, Fit]], answers: Sequence[Answer], recognised: Sequence[_Recognised]
 ) -> None:
-    """Add themes two of whose words occur in an answer, one of them from the title."""
+    """Add themes of which two words occur in an answer, one of them from the title."""
     loose = [each for each in recognised if each.loose_words]
     for fits, answer in zip(found, answers if loose else (), strict=bool(loose)):
         words = _words(answer.text) if answer.clauses else frozenset()
@@ -183,7 +185,7 @@ def _add_similar(
     *,
     unfit: Sequence[int],
 ) -> None:
-    """Give English answers without a theme the one whose phrases mean nearly the same.
+    """Give each English answer without a theme the theme whose phrases mean nearly the same.
 
     Does nothing where embeddings are not installed.
     """
@@ -222,7 +224,7 @@ def _fit(answers: Sequence[Answer], index: CueIndex, *, asked: Set[Cue] = frozen
     def is_allowed(clause: int, cue: Cue) -> bool:
         if cue in asked and len(texts[clause].split()) > _MAX_WORDS_REPEATED:
             return False
-        if cue.language in (None, ENGLISH):  # English words occur in all languages
+        if cue.language in (None, ENGLISH):  # English words occur in texts of all languages.
             return True
         return answers[owners[clause]].languages.get(cue.language or "", 0.0) >= _MIN_PROBABILITY
 

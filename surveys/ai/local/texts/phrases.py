@@ -11,15 +11,17 @@ from surveys.ai.local.texts.tokens import Word
 from surveys.ai.local.texts.word_lists import LINKS
 
 _MAX_WORDS = 3
-_MAX_CHARACTERS = 4  # in a script without spaces, where two characters often make a word
-_KANA = frozenset(map(chr, range(0x3040, 0x30A0)))  # endings and particles
+# A phrase in a script without spaces has at most this many characters; two characters often make a word.
+_MAX_CHARACTERS = 4
+_KANA = frozenset(map(chr, range(0x3040, 0x30A0)))  # Kana are mostly endings and particles.
 _PARTICLES = frozenset("がはをにでのともへや")
 
 
 class Phrase(NamedTuple):
-    """A phrase, found in an answer from `start` to `end`.
+    """A phrase of an answer, from `start` to `end`.
 
-    `key` is its stems, separated by spaces. `is_opening` says that it is the first of a sentence or answer.
+    `key` is the stems of the phrase, separated by spaces. `is_opening` is True for the first phrase of a
+    sentence or answer.
     """
 
     key: str
@@ -68,7 +70,7 @@ def _has_meaning(words: Sequence[Word]) -> bool:
 
 
 class PhraseSpellings:
-    """Counts how phrases are spelled, in order to show each of them in its most frequent spelling."""
+    """Counts the spellings of phrases, in order to show each phrase in its most frequent spelling."""
 
     def __init__(self, *, capitalises_nouns: bool) -> None:
         self._capitalises_nouns = capitalises_nouns

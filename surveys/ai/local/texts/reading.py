@@ -18,7 +18,7 @@ from surveys.ai.provider import Sentiment, TextBatch, TextExample, TextReading, 
 
 
 def name_themes(sample: TextSample) -> list[TextTheme]:
-    """Name the themes that several answers of a sample share and that the known ones do not cover."""
+    """Name the themes that several answers of a sample share and that the known themes do not cover."""
     return discover_themes(
         prepare(sample.answers, prompt=sample.prompt, locale=sample.locale),
         prompt=sample.prompt,
@@ -29,7 +29,9 @@ def name_themes(sample: TextSample) -> list[TextTheme]:
 
 
 def assign_themes(batch: TextBatch) -> list[TextReading]:
-    """Assign each answer to the themes that it mentions; answers like an example, as staff did that one."""
+    """Assign each answer to the themes that it mentions. An answer like an example gets the reading that
+    staff gave the example.
+    """
     answers = prepare(batch.answers, prompt=batch.prompt, locale=batch.locale)
     fits = fit_themes(answers, batch.themes, prompt=batch.prompt)
     examples = Examples(batch.examples).nearest(batch.answers)
@@ -54,7 +56,9 @@ def _read(
 
 
 def _sentiment_of(answer: Answer) -> Sentiment | None:
-    """None for an answer without an opinion, and for one in a language whose sentiment we cannot judge."""
+    """Return the sentiment; None for an answer without an opinion, and for a language whose sentiment we
+    cannot judge.
+    """
     if answer.is_silent or (answer.languages and answer.language not in LANGUAGES):
         return None
     return sentiment_of(answer.text, answer.language)

@@ -13,14 +13,15 @@ from surveys.ai.local.texts.cues import Cue, CueIndex
 from surveys.ai.provider import TextTheme
 
 LANGUAGES = ("en", "de", "fr", "es", "pt")
-_MARK = "seed:"  # begins the phrase by which a stored theme refers to a seed, whatever its title becomes
+# The phrase by which a stored theme refers to a seed begins with this mark; the theme's title may change.
+_MARK = "seed:"
 # Subjects of questions rather than of answers, unless the question is about something else.
 _SUBJECTS_OF_QUESTIONS = {"app", "classes", "content", "events", "materials", "programme"}
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A theme of the seed codebook. `titles` are by language."""
+    """A theme of the seed codebook. `titles` holds its title in each language."""
 
     key: str
     titles: Mapping[str, str]
@@ -33,7 +34,9 @@ class Seed:
 
     @property
     def may_be_subject_of_question(self) -> bool:
-        """Whether phrases of the question say nothing about the answers."""
+        """Return whether the question itself may contain the seed's phrases, so that they say nothing about
+        answers.
+        """
         return self.key in _SUBJECTS_OF_QUESTIONS
 
 
@@ -62,7 +65,9 @@ def seed_index() -> CueIndex:
 
 
 def seeds_of(theme: TextTheme) -> frozenset[str]:
-    """The keys of the seeds that a theme stands for: those it refers to, else those with its title."""
+    """Return the keys of the seeds that a theme refers to, else the keys of the seeds with the
+    theme's title.
+    """
     marked = (phrase.removeprefix(_MARK) for phrase in theme.phrases if phrase.startswith(_MARK))
     keys = frozenset(key for key in marked if key in all_seeds())
     return keys or frozenset(_keys_by_name().get(plain(theme.title), ()))
@@ -75,7 +80,7 @@ def is_mark(phrase: str) -> bool:
 
 @cache
 def _keys_by_name() -> Mapping[str, Sequence[str]]:
-    """The keys of seeds by their titles and phrases, as far as these are not ambiguous."""
+    """Return the keys of seeds by their titles and phrases, without ambiguous titles and phrases."""
     keys: dict[str, set[str]] = {}
     for seed in all_seeds().values():
         for name in (*seed.titles.values(), *(cue.phrase for cue in seed.cues)):

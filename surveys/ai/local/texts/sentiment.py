@@ -1,8 +1,8 @@
 """The sentiment of one answer in five languages, by word lists and a few rules.
 
-Each clause is judged by its own. A wish ("more chairs, please") is neutral, and a clause without a word of
-praise or blame is a complaint if it says that something is not there, does not happen or takes long. English
-clauses are judged by VADER too.
+Each clause is judged alone. A wish ("more chairs, please") is neutral. A clause without praise or blame is a
+complaint if it says that something is missing, does not happen or takes long. VADER also judges English
+clauses.
 """
 
 # VADER (Hutto and Gilbert, 2014) was made for short informal texts: it knows negations, intensifiers, `but`,
@@ -37,15 +37,15 @@ _CLAUSE = regex.compile(
     r"[.!?;:,\n\r()|–—…]++|\b(?:but|although|though|aber|jedoch|allerdings|mais|pero|aunque|mas|porem)\b"
 )
 _MAX_CLAUSES = 60
-_WORDS_BEFORE, _WORDS_AFTER = 3, 2  # where a negation is looked for
-_DENIED_BLAME = 0.6  # `no bugs` is praise, though less than `great`
+_WORDS_BEFORE, _WORDS_AFTER = 3, 2  # A negation counts at most this many words before or after a word.
+_DENIED_BLAME = 0.6  # `no bugs` is praise, though less than `great`.
 _VADER = 1.5
-_LEAST_OF_VADER = 0.05  # as advised by its authors
+_LEAST_OF_VADER = 0.05  # The authors of VADER advise this least value.
 _COMPLAINT = 0.5
-_PRAISED = 0.3  # so much praise, and a clause is no complaint
+_PRAISED = 0.3  # A clause with this much praise is no complaint.
 _WISH = 0.7
 _THRESHOLD = 0.25
-# As in `Nothing, I loved it!`
+# Examples are `No, it was fine` and `Nothing, I loved it!`
 _OPENING_NO = regex.compile(r"^\s*+(?:no|nope|none|nothing|nah)\s*+[,.;:!–—-]++\s++", regex.IGNORECASE)
 
 # Words about software, games and events that are missing from the lexicon, which was made from posts of 2014.
@@ -97,7 +97,7 @@ _EXTRA_IDIOMS = {
     **dict.fromkeys(("well organised", "well organized", "worth it", "feel at home", "looking forward"), 1.7),
     "would like": 0.0,
     "nothing special": -0.8,
-    "thumbs up": 1.9,  # an emoji
+    "thumbs up": 1.9,  # VADER reads the thumbs-up emoji as these words.
     "thumbs down": -1.9,
     "pouting face": -2.3,
     "can't complain": 1.5,
@@ -107,9 +107,10 @@ _ANALYZER = SentimentIntensityAnalyzer(extra_lexicon=_EXTRA_WORDS, multiword={**
 
 
 def sentiment_of(answer: str, language: str | None) -> Sentiment:
-    """Return the sentiment of an answer in one of LANGUAGES, or of one without words, by its emojis.
+    """Return the sentiment of an answer in one of LANGUAGES. An answer without words is judged by its emojis.
 
-    Answers in other languages must not be asked for: nearly all of them would be found neutral.
+    Call this function only for the languages it knows. It would find nearly all answers in other languages
+    neutral.
     """
     text = mask_noise(answer[:MAX_READ_LENGTH])
     if language is None:
@@ -132,7 +133,7 @@ def _score(clause: str, language: str) -> float:
     """How much praise (above 0) or blame (below 0) a clause contains."""
     words = _words()[language]
     text = plain(clause)
-    # In other languages VADER knows nothing but emojis.
+    # In other languages VADER judges only emojis.
     score = _vader(clause if language == ENGLISH else " ".join(_EMOJI.findall(clause)))
     rest = text
     for kind, sign in (("good", 1.0), ("bad", -1.0)):
@@ -151,7 +152,9 @@ def _score(clause: str, language: str) -> float:
 def _value(
     sign: float, before: Sequence[str], after: Sequence[str], words: Mapping[str, regex.Pattern[str]]
 ) -> float:
-    """The value of a word between these words: `too fast` is blame, and `less noise` neither."""
+    """Return the value of a word between these words: `too fast` is blame, and `less noise` neither praise
+    nor blame.
+    """
     if sign > 0 and before and words["too"].fullmatch(before[-1]):
         return -1.0
     if sign < 0 and words["less"].search(" ".join(before)):
@@ -163,7 +166,7 @@ def _value(
 
 @cache
 def _words() -> Mapping[str, Mapping[str, regex.Pattern[str]]]:
-    """The word lists as patterns, by language and kind; `*` stands for any ending."""
+    """Return the word lists as patterns, by language and kind. `*` in a list means any ending."""
     lists = json.loads(Path(__file__).with_name("sentiment_words.json").read_text(encoding="utf-8"))
     return {
         language: {kind: _pattern(entries) for kind, entries in kinds.items()}

@@ -22,19 +22,19 @@ _WORD = regex.compile(
 )
 _IS_UNSPACED = regex.compile(rf"[{_UNSPACED}]")
 _ONLY_SPACE = regex.compile(r"\s*")
-_ARTICLE = regex.compile(  # as in `l'eau`
+_ARTICLE = regex.compile(  # An article is short and has an apostrophe, as in `l'eau`.
     r"(?:[cdjlmnst]|qu|un|dell|nell|sull|dall|all)['’](?=\p{L}{3})", regex.IGNORECASE
 )
-_MAX_NO_ANSWER = 40  # characters
+_MAX_NO_ANSWER = 40  # An answer that skips the question has at most this many characters.
 _PICTOGRAPH = regex.compile(r"\p{Extended_Pictographic}")
 
 
 class Word(NamedTuple):
     """A word of an answer, from `start` to `end`.
 
-    A light word carries no meaning and cannot begin or end a phrase. A vague word carries some, but not
-    enough for a phrase of its own. `follows` says that nothing but space separates the word from the one
-    before. `is_unspaced` marks a character of a script that is written without spaces.
+    A light word carries no meaning and cannot begin or end a phrase. A vague word carries some meaning, but
+    not enough for a phrase of its own. `follows` is True if only space separates the word from the one
+    before. `is_unspaced` marks a character of a script without spaces.
     """
 
     stem: str
@@ -87,7 +87,7 @@ def _is_light(word: str, light: frozenset[str]) -> bool:
         return True
     if len(word) == 1:
         return _IS_UNSPACED.match(word) is None
-    base, _, suffix = word.partition("'")  # we've, isn't
+    base, _, suffix = word.partition("'")  # Examples are `we've` and `isn't`.
     return bool(suffix) and (base in light or word.endswith("n't"))
 
 

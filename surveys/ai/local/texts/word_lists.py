@@ -7,8 +7,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Opinions, and verbs that need an object. A theme is named after what people write about, not after how they
-# like it.
+# Opinions, and verbs that need an object. The name of a theme is the subject of answers, not an opinion about
+# it.
 LIGHT = _words(
     """
     really quite just very too also even much more less lot lots bit maybe perhaps actually definitely
@@ -27,7 +27,7 @@ LIGHT = _words(
     """
 )
 
-# These mean something only together with another word: `free time`, `last update`, `toxic people`.
+# Words that mean something only together with another word: `free time`, `last update`, `toxic people`.
 VAGUE = _words(
     """
     time times day days week weeks month months year years today evening evenings people person thing
@@ -56,7 +56,7 @@ NO_ANSWER = _words(
     """
 )
 
-# The list of English stop words contains these, but they can well be what an answer is about.
+# Words in the list of English stop words that can also be the subject of an answer.
 SUBJECTS = _words("bill computer cry detail fire front interest side system top")
 
 # Words by which people insult each other: they never name a theme.

@@ -1,11 +1,12 @@
-"""What stands out: differences between groups, and changes since the last analysis (rule 10.28).
+"""Significant differences between groups, and changes since the last analysis (rule 10.28).
 
     between_groups(project=…, counted=…, covers=…)    groups by their answer to a single choice
     since(earlier, blocks)                            answers since an earlier analysis and those before it
 
 Each pair is a table of counts, tested by Pearson's chi-squared test of homogeneity. Holm's correction (1979)
-keeps the chance of any false alarm below LEVEL. A difference is told if it is also large enough to matter:
-Cramér's V of at least LEAST_EFFECT. Tables with small expected counts are left out (Cochran's rule, 1954).
+keeps the chance of any false alarm below LEVEL. A difference is reported only if it is also large enough to
+matter, with Cramér's V of at least LEAST_EFFECT. Tables with small expected counts are left out (Cochran's
+rule, 1954).
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from surveys.services.results.figures import Figures, Selection
 
 LEVEL = 0.05
 LEAST_EFFECT = 0.1
-LEAST_OF_GROUP = 10  # respondents
-LEAST_EXPECTED, MOST_BELOW, FEW_EXPECTED = 1, 0.2, 5  # Cochran's rule
-MOST_QUESTIONS = 3  # that divide respondents: each is one more count of all answers
+LEAST_OF_GROUP = 10  # A group has at least this many respondents.
+LEAST_EXPECTED, MOST_BELOW, FEW_EXPECTED = 1, 0.2, 5  # Cochran's rule sets these limits.
+# At most this many questions divide respondents, because each of them counts all answers once more.
+MOST_QUESTIONS = 3
 MOST_GROUPS = 8
 MOST_TOLD = 3
 _DIVIDING = "single_punch"
@@ -37,7 +39,7 @@ Counts = Mapping[object, int]
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Counts of answers by group, and the sentence that tells the largest difference, given its place."""
+    """Counts of answers by group, and the sentence that describes the cell with the largest difference."""
 
     rows: Sequence[Sequence[int]]
     sentence: Callable[[int, int], str]
@@ -251,7 +253,7 @@ def _of_themes(old: BlockJson, new: BlockJson, prompt: str, at: str) -> Iterator
         yield _Table([[mentions, read - mentions], [before, read_before - before]], _always(text))
 
 
-# --- What is told -----------------------------------------------------------------------------------------
+# --- Sentences --------------------------------------------------------------------------------------------
 
 
 def _told(tables: Iterable[_Table]) -> list[str]:
@@ -260,7 +262,7 @@ def _told(tables: Iterable[_Table]) -> list[str]:
     tested = sorted((each for each in tested if each[1] > 0), key=lambda each: each[0])
     found: list[tuple[float, str]] = []
     for n, (p, effect, table) in enumerate(tested):
-        if p * (len(tested) - n) >= LEVEL:  # Holm: the first that fails ends the list
+        if p * (len(tested) - n) >= LEVEL:  # By Holm's rule, the first table that fails ends the list.
             break
         if effect >= LEAST_EFFECT:
             chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

@@ -6,7 +6,7 @@
     run(analysis_id=…)                          for the worker
     take_up(at=…)                               for the periodic sweep
 
-Who may read them is decided in `surveys.services.ground.access`.
+`surveys.services.ground.access` decides who may read analyses.
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ def ask(
     at: datetime,
     at_most: int | None = None,
 ) -> tuple[Analysis, bool]:
-    """The analysis for this request, and whether it is new.
+    """Return the analysis for this request, and whether the analysis is new.
 
-    A running analysis is joined, and a finished analysis is returned if nothing has changed since. Both are
-    free. Two requests at once start one analysis, because the project's row is locked; answers do not wait
-    for that lock. If a model has anything to read, `paying.pay` may refuse. Raises CostsMore if the analysis
-    costs more credits than `at_most`.
+    A running analysis is joined, and a finished analysis is returned if nothing has changed since it ended.
+    Both are free. Two requests at the same time start one analysis, because `ask` locks the project's row;
+    answers do not wait for that lock. If a model has anything to read, `paying.pay` may refuse. Raises
+    CostsMore if the analysis costs more credits than `at_most`.
     """
     locked = Project.objects.select_for_update(no_key=True).filter(pk=project.pk).first()
     if locked is None:
@@ -148,10 +148,11 @@ def _reusable(alike: QuerySet[Analysis], project: Project, changes: int) -> Anal
 
 
 def in_aggregate(newest: AnalysisJson, *, project: Project, at: datetime) -> AnalysisJson:
-    """An analysis for a reader who may not read single responses: without anybody's words.
+    """Return an analysis for a reader who may not read single responses, without anybody's own words.
 
-    On an anonymous project the figures are those of the shared page, because an analysis may count one answer
-    more. These figures and the counts of themes change in steps. Figures over few answers are null.
+    On an anonymous project the figures come from the shared page, because an analysis may count one answer
+    more. The figures of the shared page and the counts of themes change in steps. Figures over few answers
+    are null.
     """
     if project.is_anonymous:
         newest = {**newest, **_in_steps(newest, project, at)}
@@ -196,7 +197,7 @@ def has_changed(done: Analysis, *, project: Project, changes: int) -> bool:
 
 
 def price(*, project: Project, covers: str) -> int:
-    """Credits that an analysis with AI takes now: for texts that are unread; 0 if the provider is free."""
+    """Return the credits that an analysis with AI costs now, for unread texts; 0 if the provider is free."""
     if provider_is_free():
         return 0
     texts = readings.count_unread(project_id=project.pk, covers=covers)

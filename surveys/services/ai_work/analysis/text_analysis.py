@@ -60,25 +60,26 @@ from surveys.services.ground.jobs import Clock
 from surveys.services.results.figures import Figures
 from surveys.services.scripts import cache as script_cache
 
-# What the provider was sent in bulk: its id, the pass with the version of the codebook and the time, and for
-# each batch its themes and its texts, as conversations, versions and digests.
+# The data of a bulk at the provider: its id, the pass with the version of the codebook and the time, and the
+# themes and texts of each batch. A text is stored as its conversation, version and digest.
 Bulk = dict[str, Any]
 
 RUN = "surveys.run_analysis"
 TURN = timedelta(minutes=2)
 MAX_TEXTS_PER_BATCH = 5_000
-MAX_CHARACTERS_PER_BATCH = 200_000  # a provider must finish a batch well within a lease
-MAX_NEW_THEMES = 12  # named at once
-# New themes are looked for if at least so many answers fit none, and this share of all, and so much more than
-# when they were last looked for.
+MAX_CHARACTERS_PER_BATCH = 200_000  # A provider must finish a batch of this length well within a lease.
+MAX_NEW_THEMES = 12  # The provider names at most this many new themes at once.
+# An analysis looks for new themes under three conditions: this number of answers fits no theme, this share of
+# all answers fits none, and the number has grown by this factor since the last search.
 MIN_UNFIT, MAX_UNFIT_SHARE, UNFIT_GROWTH = 5, 0.2, 1.25
-# Read in bulk at once. Their ids are in the checkpoint, and their texts in memory when the bulk is over.
+# A bulk has at most this many texts. The checkpoint contains their ids, and the memory contains their texts
+# once the bulk has ended.
 MAX_TEXTS_IN_BULK = 10_000
-MAX_CHARACTERS_OF_PIECE = 60_000  # of a batch in a bulk, which is one request
+MAX_CHARACTERS_OF_PIECE = 60_000  # A batch in a bulk is one request, so it has at most this many characters.
 BULK_LOOKS = timedelta(minutes=1)
-# A provider ends a bulk within a day. After this time the texts are read by single calls.
+# A provider ends a bulk within a day. After this time, single calls read the texts.
 MAX_WAIT_FOR_BULK = timedelta(hours=26)
-# Progress once everything is counted, and once all texts are read.
+# The progress once the figures are counted, and once all texts are read.
 COUNTED, READ = 0.05, 0.9
 
 
@@ -93,9 +94,7 @@ class AnalysisResult:
 
 
 def paid_texts(job: Analysis) -> float:
-    """The number of texts that an analysis may read: as many as its credits pay for. There is no limit where
-    texts are free.
-    """
+    """Return the number of texts that the credits of an analysis pay for; infinity where texts are free."""
     price = settings.CREDITS_FOR_100_TEXTS
     if ai.provider_is_free() or not price:
         return math.inf
@@ -106,31 +105,31 @@ def paid_texts(job: Analysis) -> float:
 class TextAnalysis:
     """The part of an analysis that reads open texts and writes summaries.
 
-    Readings are rows of `readings`, so a worker that takes over continues with unread answers. The checkpoint
-    contains the number of texts that were read, the place in each question, and the summaries.
+    Each reading is a row of `readings`, so a worker that takes over continues with unread answers. The
+    checkpoint contains the number of texts that were read, the place in each question, and the summaries.
     """
 
     job: Analysis
     project: Project
     counted: Figures
     script: Script
-    questions: list[dict[str, Any]]  # the counted blocks whose texts are read
+    questions: list[dict[str, Any]]  # The counted blocks whose texts are read.
     locale: str | None
     now: Clock
     turn_ends_at: datetime
-    wanted: int  # texts to read when this worker began
-    paid: float  # how many texts may be read
+    wanted: int  # The number of unread texts when this worker began.
+    paid: float  # At most this many texts may be read.
     read_count: int
-    last: dict[str, str]  # by question and pass, the conversation of the last text that was read
-    # By question whose themes grow in this analysis, the newest theme before: answers that were read against
-    # it are read again for nothing.
+    last: dict[str, str]  # The conversation of the last text that was read, by question and pass.
+    # The newest theme before this analysis, for each question that gets new themes. Answers that were read
+    # against that theme are read again without a charge.
     grown: dict[str, int]
-    summaries: dict[str, str]  # by question
-    spent: Spending  # what calls to the provider took, also by earlier workers
-    read_before: int  # texts that earlier workers have read
-    bulk: Bulk | None  # that the provider reads
-    reads_singly: bool  # because a bulk has failed
-    has_progressed: bool = False  # since the last checkpoint
+    summaries: dict[str, str]  # The summaries by question.
+    spent: Spending  # The costs of calls to the provider, with the calls of earlier workers.
+    read_before: int  # Earlier workers have read this many texts.
+    bulk: Bulk | None  # The bulk that the provider reads.
+    reads_singly: bool  # A bulk has failed, so single calls read the rest.
+    has_progressed: bool = False  # Whether texts were read since the last checkpoint.
 
     @classmethod
     def of(cls, job: Analysis, project: Project, counted: Figures, now: Clock) -> Self:
@@ -171,7 +170,7 @@ class TextAnalysis:
             for block in self.questions:
                 if block["response_count"]:
                     self._read_question(block, provider)
-        except NotFound as gone:  # the project is being deleted
+        except NotFound as gone:  # The project is being deleted.
             raise jobs.TakenOver from gone
         for block in self.questions:
             self._summarize_texts(block, provider)
@@ -195,9 +194,10 @@ class TextAnalysis:
     # --- Reading ---
 
     def _read_question(self, block: Mapping[str, Any], provider: Provider) -> None:
-        """Name themes if there are none yet, read what is unread, then what newer themes concern.
+        """Name themes if the question has none, read unread answers, and then read outdated answers against
+        newer themes.
 
-        New themes are looked for only after answers were read, which were paid.
+        The analysis looks for new themes only if it has read paid answers.
         """
         block_id = block["block_id"]
         book, themes = codebook.for_provider(project=self.project, block_id=block_id, provider=provider.name)
@@ -214,7 +214,9 @@ class TextAnalysis:
         self._read_pass(block, provider, "grown")
 
     def _needs_more_themes(self, block_id: int) -> bool:
-        """Whether answers were read, and many fit no theme: more than at the last search for themes."""
+        """Return whether answers were read of which many fit no theme, clearly more than at the
+        last search.
+        """
         passes = [f"{block_id} {name}" for name in ("unread", "outdated")]
         if not any(place in self.last or _in_bulk(place) in self.last for place in passes):
             return False
@@ -249,9 +251,9 @@ class TextAnalysis:
     def _read_pass(self, block: Mapping[str, Any], provider: Provider, name: str) -> None:
         """Read all texts of a question that need a reading, several batches at once.
 
-        `unread` reads against all themes. `outdated` reads against the themes that are newer than what was
-        read. `grown` does the same for themes named in this analysis, which the price includes, in answers
-        that were not outdated before.
+        The pass `unread` reads against all themes. The pass `outdated` reads against the themes that are
+        newer than an answer's reading. The pass `grown` reads answers that were not outdated before against
+        the themes named in this analysis. The price includes `grown`.
         """
         block_id, place = block["block_id"], f"{block['block_id']} {name}"
         book, all_themes = codebook.for_provider(
@@ -268,7 +270,7 @@ class TextAnalysis:
             outcomes = self._assign(block, provider, wave, against)
             for texts, themes, outcome in zip(wave, against, outcomes, strict=True):
                 if isinstance(outcome, BaseException):
-                    self._save(self._progress())  # so that what was stored of this wave is paid
+                    self._save(self._progress())  # The checkpoint records the texts of this wave as paid.
                     raise outcome
                 self._store(block_id, texts, themes, outcome, book.version, provider.name)
                 self.read_count += len(texts) if name != "grown" else 0
@@ -280,7 +282,7 @@ class TextAnalysis:
     def _wave(
         self, block_id: int, name: str, place: str, older_than: int | None, provider: Provider
     ) -> list[list[Text]]:
-        """The next batches that are read at once, within what was paid."""
+        """Return the next batches to read at the same time, within the paid number of texts."""
         count = 1 if ai.provider_is_free() else settings.AI_CALLS_AT_ONCE
         return self._batches(
             block_id, name, place, older_than, provider, count=count, characters=MAX_CHARACTERS_PER_BATCH
@@ -297,7 +299,9 @@ class TextAnalysis:
         count: int,
         characters: int,
     ) -> list[list[Text]]:
-        """At most `count` batches after a place, each of at most so many characters, within what was paid."""
+        """Return at most `count` batches after a place, within the limit of characters and the paid number of
+        texts.
+        """
         length = max(1, min(provider.max_batch_size, MAX_TEXTS_PER_BATCH))
         after = uuid.UUID(self.last[place]) if place in self.last else None
         left = math.inf if name == "grown" else max(0, self.paid - self.read_count)
@@ -326,14 +330,15 @@ class TextAnalysis:
         wave: Sequence[Sequence[Text]],
         against: Sequence[Sequence[Theme]],
     ) -> list[Sequence[TextReading | None] | BaseException]:
-        """What the provider reads in each batch, or the error of the call."""
+        """Return the readings of the provider for each batch, or the error of the call."""
         batches = self._text_batches(block, wave, against)
         jobs.close_connection()
         if len(batches) == 1:
             return [provider.assign_themes(batches[0])]
         with ThreadPoolExecutor(len(batches), thread_name_prefix="reading") as threads:
             calls = [
-                threads.submit(copy_context().run, provider.assign_themes, batch)  # so that the cost counts
+                # In a copy of the context, the call adds to the measured costs.
+                threads.submit(copy_context().run, provider.assign_themes, batch)
                 for batch in batches
             ]
             return [call.exception() or call.result() for call in calls]
@@ -362,14 +367,14 @@ class TextAnalysis:
     def _read_in_bulk(
         self, block: Mapping[str, Any], provider: Provider, name: str, older_than: int | None, version: int
     ) -> bool:
-        """Read the next texts of a pass in bulk. False if the rest is read by single calls.
+        """Read the next texts of a pass in bulk. Return False if single calls read the rest.
 
-        Raises TakenOver while the provider works: a worker looks again later.
+        Raises TakenOver while the provider works; a worker looks again later.
         """
         place = _in_bulk(f"{block['block_id']} {name}")
         if self.bulk is None and not self._begin_bulk(block, provider, name, place, older_than, version):
             return False
-        if self.bulk is None or self.bulk["place"] != place:  # that of another pass is over first
+        if self.bulk is None or self.bulk["place"] != place:  # A bulk of another pass has to end first.
             return False
         outcomes, wave, against = self._end_bulk(block, provider, self.bulk)
         for texts, themes, outcome in zip(wave, against, outcomes, strict=True):
@@ -432,9 +437,9 @@ class TextAnalysis:
     def _end_bulk(
         self, block: Mapping[str, Any], provider: Provider, bulk: Bulk
     ) -> tuple[Sequence[Sequence[TextReading | None] | None], list[list[Text]], list[list[Theme]]]:
-        """The readings of a bulk that is over, with its texts and themes.
+        """Return the readings of an ended bulk, with its texts and themes.
 
-        A text that has changed since is empty.
+        A text that has changed since it was sent is empty.
         """
         self._release_before_call(self._progress())
         outcomes: Sequence[Sequence[TextReading | None] | None] | None = None
@@ -458,7 +463,7 @@ class TextAnalysis:
         return [], [], []
 
     def _sent(self, block_id: int, bulk: Bulk) -> tuple[list[list[Text]], list[list[Theme]]]:
-        """The texts of a bulk in their order, and the themes that they were read against."""
+        """Return the texts of a bulk in their order, and the themes against which the provider read them."""
         ids = [uuid.UUID(pk) for texts in bulk["texts"] for pk, _, _ in texts]
         now = readings.texts(block_id=block_id, conversation_ids=ids)
         themes = {theme.pk: theme for theme in Theme.objects.filter(block_id=block_id)}
@@ -511,7 +516,7 @@ class TextAnalysis:
         )
 
     def _is_last(self, wave: Sequence[Sequence[Text]], provider: Provider) -> bool:
-        """Whether a wave was so small that no text is left."""
+        """Return whether a wave was so small that no text remains."""
         return len(wave) == 1 and len(wave[0]) < max(1, min(provider.max_batch_size, MAX_TEXTS_PER_BATCH))
 
     def _hand_on(self) -> None:
@@ -545,7 +550,7 @@ class TextAnalysis:
         )
 
     def _overview(self) -> AnalysisOverview:
-        """All findings without quotes, because a summary does not need people's own words."""
+        """Return all findings without quotes, because a summary does not need people's own words."""
         blocks = [{**block, "prompt": self._heading(block)} for block in self.counted.blocks]
         blocks = [
             block if block["block_type"] != "open_text" else {**block, "open_text": self._counts(block)}
@@ -561,7 +566,9 @@ class TextAnalysis:
         )
 
     def _differences(self, blocks: Sequence[Mapping[str, Any]]) -> list[str]:
-        """What stands out between groups, and since the last analysis. No groups on anonymous projects."""
+        """Return sentences about significant differences between groups, and since the last analysis. On
+        anonymous projects, groups are not compared.
+        """
         if self.project.is_anonymous:
             return []
         found = differences.between_groups(project=self.project, counted=self.counted, covers=self.job.covers)
@@ -572,7 +579,7 @@ class TextAnalysis:
         return [*found, *(differences.since(earlier, blocks) if earlier else [])]
 
     def _heading(self, block: Mapping[str, Any]) -> str:
-        """The prompt for a model, whose summary must not quote tokens."""
+        """Return the prompt without tokens, for a model, because a summary must not quote tokens."""
         return heading(block["prompt"], self.script)
 
     def _counts(self, block: Mapping[str, Any]) -> dict[str, Any]:
@@ -594,7 +601,7 @@ class TextAnalysis:
         return COUNTED + (READ - COUNTED) * min(1.0, self.read_count / (self.read_before + self.wanted))
 
     def _release_before_call(self, progress: float) -> None:
-        """Before a call to the provider: save a checkpoint with a new lease, and release the connection."""
+        """Save a checkpoint with a new lease before a call to the provider, and release the connection."""
         self._save(progress)
         jobs.close_connection()
 
@@ -622,7 +629,9 @@ def cancel_bulk(bulk_id: str) -> None:
 
 
 def _in_bulk(place: str) -> str:
-    """The name of a pass's place in bulk. What a bulk leaves unread, single calls read from the beginning."""
+    """Return the name of a pass's place in bulk. Single calls read the texts that a bulk left unread, from
+    the beginning.
+    """
     return f"{place} in bulk"
 
 

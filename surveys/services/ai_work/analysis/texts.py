@@ -1,7 +1,7 @@
-"""What was found in the answers to an open question, and checks of what a provider returns (10.13 to 10.15).
+"""The findings in the answers to an open question, and checks of a provider's results (rules 10.13 to 10.15).
 
-An AI provider names themes and assigns answers to them; counts are computed from the rows of `readings`.
-Everything that the provider returns is checked against the answers. Unknown themes, unknown sentiments and
+An AI provider names themes and assigns answers to themes. Counts are computed from the rows of `readings`.
+Everything that the provider returns is checked against the answers: unknown themes, unknown sentiments and
 quotes that occur in no answer are dropped.
 """
 
@@ -33,7 +33,7 @@ from surveys.services.counting.themes import ThemeCounts
 from surveys.services.ground import anonymity
 
 MAX_QUOTES = 3
-MAX_LIKENESS = 0.7  # of two quotes of a theme: the share of words that both have
+MAX_LIKENESS = 0.7  # Two quotes of a theme may share at most this part of their words.
 MAX_SUMMARY = 2_000
 WRITTEN_BY_US = "The application wrote this summary, because the AI model could not."
 
@@ -49,7 +49,7 @@ class FoundThemes:
 
     @classmethod
     def of(cls, *, block_id: int, covers: str) -> Self:
-        """Count what the rows say now."""
+        """Count the rows as they are now."""
         answer_count = readings.count_answers(block_id=block_id, covers=covers)
         return cls(block_id, covers, answer_count, themes.count(block_id, covers=covers))
 
@@ -74,7 +74,7 @@ class FoundThemes:
 
 
 def _different(quotes: Sequence[str], told: set[str]) -> list[str]:
-    """At most MAX_QUOTES quotes that differ in their words, and from those that were `told` already."""
+    """Return at most MAX_QUOTES quotes that differ in their words, also from the quotes in `told`."""
     chosen: list[str] = []
     words: list[frozenset[str]] = []
     for quote in quotes:
@@ -128,7 +128,7 @@ def figures_of(given: AnalysisOverview | TextFigures) -> list[str]:
 def well_founded(
     write: Callable[[], str], figures: Sequence[str], *, otherwise: Callable[[], str], tries: int = 2
 ) -> str:
-    """A text whose numbers are all among the figures. The provider gets two tries; then the application
+    """Return a text whose numbers all occur in the figures. The provider gets two tries; then the application
     writes the text.
 
     The application also writes the text if the provider fails, because the answers have been read and paid by
@@ -145,7 +145,7 @@ def well_founded(
 def verbatim_quote(quote: object, text: str) -> str | None:
     """A quote that is a verbatim part of this answer, cut to the longest length; None for any other text.
 
-    A quote that points to a person, for example by a name or an address, is None, too.
+    A quote that identifies a person, for example by a name or an address, gives None, too.
     """
     if not isinstance(quote, str):
         return None

@@ -43,7 +43,7 @@ ANALYSIS_FAILED = (
 
 
 def run(*, analysis_id: int, now: Clock = timezone.now) -> None:
-    """Perform an analysis that waits, or that a dead worker left. A second worker changes nothing."""
+    """Perform an analysis that waits, or that a dead worker left. A second run changes nothing."""
     jobs.carry_out(
         Analysis,
         analysis_id,
@@ -68,15 +68,16 @@ def _analyse(job: Analysis, now: Clock) -> AnalysisResult:
 
 
 def is_outdone(done: Analysis) -> bool:
-    """Whether a provider connected since then reads texts better than the local statistics did."""
+    """Return whether a provider that was connected later reads texts better than the local statistics did."""
     return done.generated_by == LOCAL and not ai.provider_is_free()
 
 
 def _note_starting_point(job: Analysis, project: Project, now: Clock) -> None:
     """Store the state of the answers before counting, so that later answers make the analysis out of date.
 
-    A worker that takes over keeps the first state, because some texts were read then. If more texts have come
-    than were paid, the state is that of the payment: the analysis is out of date from the beginning.
+    A worker that takes over keeps the first state, because some texts were read in that state. If more texts
+    have arrived than were paid, the state at the time of payment is stored, and the analysis is out of date
+    from the beginning.
     """
     totals = figures.totals(project.pk)
     if job.with_ai and readings.count_unread(project_id=project.pk, covers=job.covers) > paid_texts(job):
@@ -89,22 +90,22 @@ def _note_starting_point(job: Analysis, project: Project, now: Clock) -> None:
 
 @in_transaction
 def _complete(job: Analysis, result: AnalysisResult, *, at: datetime) -> None:
-    """Raises TakenOver."""
+    """Store the result and end the analysis. Raises TakenOver."""
     own, project = _locked(job)
     own.status, own.completed_at = Job.Status.COMPLETED, anonymity.rounded(project=project, at=at)
     own.blocks_as_json = _rendered(result.counted.blocks)
     own.scores_as_json = None if result.counted.scores is None else _rendered(result.counted.scores)
     own.variables_as_json = _rendered(result.counted.variables)
     own.summary, own.generated_by = result.summary, result.generated_by
-    if result.generated_by == LOCAL:  # the texts were deleted before all could be read
+    if result.generated_by == LOCAL:  # The texts were deleted before all of them could be read.
         _return_credits(own, project, own.unread_credits)
     own.progress = 1.0
     own.spending = result.spent.as_json() if result.spent else None
     _end(own, project, at=at)
     finished = [Job.Status.COMPLETED, Job.Status.FAILED]
-    if project.is_anonymous:  # the difference between two analyses would show what one person answered
+    if project.is_anonymous:  # The difference between two analyses would show one person's answer.
         Analysis.objects.filter(project=project, status__in=finished).exclude(pk=own.pk).delete()
-    else:  # earlier analyses of the same kind are replaced
+    else:  # This analysis replaces earlier analyses of the same kind.
         _earlier_alike(own).filter(status__in=finished).delete()
 
 
@@ -134,10 +135,12 @@ def _fail(job: Analysis, failure: Exception | None, at: datetime) -> None:
 
 
 def _locked(job: Analysis) -> tuple[Analysis, Project]:
-    """Locks the project first, in the same order as deleting a project does. Raises TakenOver."""
+    """Lock the project, then the analysis, in the same order as the deletion of a project. Raises
+    TakenOver.
+    """
     project = Project.objects.select_for_update(no_key=True).filter(pk=job.project_id).first()
     own = jobs.locked(job)
-    if project is None:  # deleted; if it is restored, another worker continues
+    if project is None:  # The project was deleted. If somebody restores it, another worker continues.
         raise jobs.TakenOver
     return own, project
 
@@ -154,7 +157,7 @@ def _end(own: Analysis, project: Project, *, at: datetime) -> None:
 
 
 def _earlier_alike(own: Analysis) -> Any:
-    """Earlier analyses of the same project that cover the same responses, and equally with or without AI."""
+    """Return earlier analyses of the same project that cover the same responses, with the same use of AI."""
     return Analysis.objects.filter(
         project_id=own.project_id, with_ai=own.with_ai, covers=own.covers, pk__lt=own.pk
     )

@@ -28,6 +28,11 @@ const ASKED = {
 const EVERY = 1_000; // milliseconds between two looks at a job
 const MOST_MISSED = 30; // looks in a row without an answer, after which a job counts as lost
 const MOST_BYTES = 900_000;
+const MOST_BYTES_CONVERTED = 6_000_000; // of a questionnaire, which is sent as base64 within 8 MiB
+/** Formats of other systems, with their names; none is guessed from the content. */
+const FORMATS = { "": "What it seems to be", xlsform: "XLSForm (ODK, Kobo)", surveyjs: "SurveyJS", typeform: "Typeform",
+  formbricks: "Formbricks", limesurvey: "LimeSurvey (.lss)", qualtrics: "Qualtrics (.qsf)", redcap: "REDCap dictionary",
+  csv: "A table (CSV)", text: "Text: numbered questions" };
 
 /** @typedef {{ request: Send, keeping: Keeping, announce: Announce }} StartOptions */
 
@@ -57,7 +62,7 @@ class Start {
     this.store = store;
     this.options = options;
     const { urls } = store;
-    this.urls = { generate: urls.generate ?? "generate/", templates: urls.templates ?? "templates/",
+    this.urls = { generate: urls.generate ?? "generate/", convert: urls.convert ?? "convert/", templates: urls.templates ?? "templates/",
       projects: urls.projects ?? "projects/", preview: urls.preview ?? "preview/" };
     const mayStart = store.mayEdit && !store.isLive;
     this.words = { sentence: h("span", {}, WORDS.sentence), change: h("span", {}, WORDS.change) };
@@ -311,28 +316,45 @@ class Start {
   /* A file */
 
   #file() {
-    const field = h("input", { type: "file", id: "start-file", accept: ".json,application/json",
-      onchange: () => this.#read(field.files?.[0]) });
-    return [h("label", { for: "start-file" }, "A script as a JSON file, such as one that was exported here"), field];
+    const read = () => this.#read(field.files?.[0], format.value);
+    const field = h("input", { type: "file", id: "start-file", "aria-describedby": "start-file-help", onchange: read });
+    const format = h("select", { id: "start-format", class: "entry", onchange: read },
+      Object.entries(FORMATS).map(([value, name]) => h("option", { value }, name)));
+    return [
+      h("div", { class: "start-file" },
+        h("label", { for: "start-file" }, "A script that was exported here, or a questionnaire of another system"),
+        h("p", { class: "help", id: "start-file-help" }, "XLSForm, SurveyJS, Typeform, Formbricks, LimeSurvey, "
+          + "Qualtrics, REDCap, a table (CSV), or a text with numbered questions."), field),
+      h("div", { class: "start-file" }, h("label", { for: "start-format" }, "Format"), format)];
   }
 
-  async #read(file) {
+  /** A script that was exported here is taken as it is; the server converts every other file.
+   *  @param {File | undefined} file @param {string} format one of FORMATS */
+  async #read(file, format) {
+    this.#visit += 1; // another file or format: answers about the last one are not taken
+    const visit = this.#visit;
     this.result.replaceChildren();
     if (!file) return;
-    if (file.size > MOST_BYTES) {
+    if (file.size > MOST_BYTES_CONVERTED) {
       this.#tell("The file is too large to be a script.");
       return;
     }
-    let content;
-    try {
-      content = JSON.parse(await file.text());
-    } catch {
-      this.#tell("This is no JSON file. Choose a file that was exported from a script.");
-      return;
-    }
-    const blocks = Array.isArray(content) ? content : content?.blocks ?? content?.script?.blocks;
-    if (Array.isArray(blocks)) await this.#fetch({ blocks }, `Import ${file.name}`);
-    else this.#tell("The file has no list of blocks, so it is no script.");
+    const blocks = format || file.size > MOST_BYTES ? null : await blocksOf(file);
+    if (visit !== this.#visit) return;
+    if (blocks) await this.#fetch({ blocks }, `Import ${file.name}`);
+    else await this.#convert(file, format);
+  }
+
+  async #convert(file, format) {
+    const visit = this.#visit;
+    this.#tell("…");
+    const content = await dataOf(file);
+    if (visit !== this.#visit) return;
+    const body = format ? { content, format } : { content };
+    const found = await this.#ask("POST", this.urls.convert, body);
+    if (!found || visit !== this.#visit) return;
+    this.#offer(found, `Import ${file.name}`);
+    this.#tell(`${FORMATS[found.format]}: ${this.status.textContent}`);
   }
 
   /* The result */
@@ -362,8 +384,8 @@ class Start {
       told.length ? h("ul", { class: "start-faults" }, told.map((words) => h("li", {}, words))) : "",
       ...(isTemplate ? [h("p", {}, h("b", {}, "A template fitted to your words"))] : []),
       ...sentences(found.understood ?? [], "What was understood"),
-      ...sentences(found.unmet ?? [], "What was not met"),
-      ...(found.method ? [outlined(blocks)] : []),
+      ...sentences(found.unmet ?? [], found.format ? "What could not be taken over" : "What was not met"),
+      ...(found.method || found.format ? [outlined(blocks)] : []),
       h("div", { class: "sheet-foot" }, hasOwn ? take(true) : null, take(false)));
     /** @type {HTMLElement | null} */ (this.result.querySelector("button:not(:disabled)"))?.focus();
   }
@@ -403,6 +425,28 @@ class Start {
   #tell(words) {
     text(this.status, words);
   }
+}
+
+/** The blocks of a script that was exported here; null for every other file. A block has a type of ours; those of
+ *  other systems have elements or questions instead. */
+async function blocksOf(file) {
+  try {
+    const content = JSON.parse(await file.text());
+    const blocks = Array.isArray(content) ? content : content?.blocks ?? content?.script?.blocks;
+    return Array.isArray(blocks) && !blocks.some((block) => Array.isArray(block?.elements)) ? blocks : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @param {File} file @returns {Promise<string>} as an address that begins with `data:` */
+function dataOf(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
 }
 
 /** A block that the editor can show, with values of the right types whatever the file contains. */

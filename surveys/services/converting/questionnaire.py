@@ -1,0 +1,296 @@
+"""A questionnaire of another system, as every reader writes it: its items, and what could not be read.
+
+Readers name items and options by the keys of their source. `blocks` turns them into blocks of a script.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from communities.ground.errors import refuse
+
+MAX_ITEMS = 250  # that a reader collects; a script has at most 200 blocks
+MAX_CHOICES = 1_001  # of an item that a reader collects; a menu has at most 1,000
+MAX_UNMET = 200
+MAX_SOURCE_TEXT = 20_000  # characters of one text of a source
+MAX_QUOTED = 200  # characters of a source that a sentence of `unmet` repeats
+MAX_DEPTH = 20  # of panels, groups and branches inside each other
+MAX_COMPARISONS = 200  # of one condition
+PIPE, END_OF_PIPE = "\ue000", "\ue001"  # around the key of an item whose answer a text repeats
+
+_TAG = re.compile(r"(<[^<>]*>)")
+_TAG_NAME = re.compile(r"<\s*(/?)\s*([a-zA-Z0-9]+)")
+_HREF = re.compile(r"href\s*=\s*[\"'](https?://[^\"'\s()]{1,500})[\"']", re.IGNORECASE)
+_BLANKS = re.compile(r"[ \t\r\f\v\xa0]+")
+_LINES = re.compile(r"\n{3,}")
+_BREAKS = frozenset({"br", "p", "div", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol"})
+_MARKS = {"b": "**", "strong": "**"}
+_HIDDEN = frozenset({"script", "style"})
+
+
+# --- Logic -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """An item's answer compared with a value: `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, or `in` with a tuple."""
+
+    key: str
+    op: str
+    value: Any
+    size: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Whether an item has an answer."""
+
+    key: str
+    size: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The opposite of a condition."""
+
+    part: Logic
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", self.part.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Conditions of which all or any must be true. Groups may share parts, so each counts its size."""
+
+    op: str  # `all` or `any`
+    parts: tuple[Logic, ...]
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        size = sum(part.size for part in self.parts)
+        if size > MAX_COMPARISONS:
+            raise UnsayableError("it has too many comparisons")
+        object.__setattr__(self, "size", size)
+
+
+Logic = Compare | Answered | Not | Group
+
+
+class UnsayableError(Exception):
+    """Logic of a source that has no equivalent here; the text says why."""
+
+
+def negated(logic: Logic) -> Logic:
+    """The opposite of a condition."""
+    return logic.part if isinstance(logic, Not) else Not(logic)
+
+
+def compared_with_changes(logic: Logic, change: Callable[[Compare | Answered], Logic]) -> Logic:
+    """The condition with each of its comparisons changed."""
+    match logic:
+        case Not(part):
+            return negated(compared_with_changes(part, change))
+        case Group(op, parts):
+            return together(op, [compared_with_changes(part, change) for part in parts])
+        case _:
+            return change(logic)
+
+
+def together(op: str, parts: Sequence[Logic]) -> Logic:
+    """A group of conditions, or the only one."""
+    return parts[0] if len(parts) == 1 else Group(op, tuple(parts))
+
+
+def both(one: Logic | None, other: Logic | None) -> Logic | None:
+    """The conjunction of two conditions, either of which may be missing."""
+    return together("all", [one, other]) if one and other else one or other
+
+
+# --- Items -------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Choice:
+    """One option. `key` is what the source's logic calls it, if that is not the value."""
+
+    value: str
+    label: str = ""
+    key: str = ""
+    is_other: bool = False
+    is_exclusive: bool = False
+    is_last: bool = False
+
+
+@dataclass(slots=True)
+class Jump:
+    """Continue at the item `target` if `when` is true, or always; None as a target is the end."""
+
+    when: Logic | None
+    target: str | None
+    source: str = ""  # the rule as its source writes it
+
+
+@dataclass(slots=True)
+class Item:
+    """One block to be. `kind` is the type of the block, and `where` its place in the source."""
+
+    key: str
+    kind: str
+    text: str
+    where: str
+    name: str = ""  # a wish
+    description: str = ""
+    options: list[Choice] = field(default_factory=list)
+    required: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
+    whole: bool = False
+    format: str | None = None
+    group: str = ""
+    icon: str | None = None
+    labels: tuple[str, str, str] = ("", "", "")  # left, center, right
+    point_labels: dict[int, str] = field(default_factory=dict)
+    is_menu: bool = False
+    shuffled: bool = False
+    top_n: int | None = None
+    is_intro: bool = False
+    button: str = ""
+    formula: str = ""
+    show: Logic | None = None
+    jumps: list[Jump] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Questionnaire:
+    """What a reader has read so far."""
+
+    items: list[Item] = field(default_factory=list)
+    unmet: list[dict[str, str]] = field(default_factory=list)
+    left_out: int = 0
+    unnamed: int = 0
+
+    def add(self, item: Item) -> Item:
+        """Append an item; more than a reader collects are only counted."""
+        if len(self.items) < MAX_ITEMS:
+            self.items.append(item)
+        else:
+            self.left_out += 1
+        return item
+
+    def skips(self) -> bool:
+        """Whether there is no place for one more item; then it is counted."""
+        self.left_out += len(self.items) >= MAX_ITEMS
+        return len(self.items) >= MAX_ITEMS
+
+    def miss(self, where: str, what: str) -> None:
+        """Record what could not be said, and where it stands in the source."""
+        if len(self.unmet) < MAX_UNMET:
+            self.unmet.append({"where": cut(where, MAX_QUOTED) or "The whole", "what": cut(what, 500)})
+        else:
+            self.unnamed += 1
+
+
+def unreadable(message: str) -> Any:
+    """Refuse a content that is not of its format."""
+    refuse("content", "invalid", f"`content` {message}")
+
+
+# --- Texts -------------------------------------------------------------------------------------------
+
+
+def cut(text: str, most: int) -> str:
+    """The text with at most so many characters; an ellipsis ends a longer one."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def pipe(key: str) -> str:
+    """The place of an earlier answer in a text."""
+    return f"{PIPE}{key}{END_OF_PIPE}"
+
+
+def plain(value: object) -> str:
+    """A text of a source without HTML: bold text, links and lists become Markdown."""
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        return ""
+    text = str(value)[:MAX_SOURCE_TEXT]
+    if "<" in text:
+        text = "".join(_without_tags(text))
+    text = html.unescape(text) if "&" in text else text
+    lines = [_BLANKS.sub(" ", line).strip() for line in text.replace("\x00", "").splitlines()]
+    return _LINES.sub("\n\n", "\n".join(lines)).strip()
+
+
+def line(value: object) -> str:
+    """The same as one line, for labels."""
+    return " ".join(plain(value).replace("**", "").split())
+
+
+def _without_tags(text: str) -> Iterator[str]:
+    hidden = ""
+    link = ""
+    for part in _TAG.split(text):
+        match = _TAG_NAME.match(part) if part.startswith("<") else None
+        if match is None:
+            if not hidden:
+                yield part
+            continue
+        closes, name = bool(match[1]), match[2].lower()
+        if name in _HIDDEN:
+            hidden = "" if closes else name
+        elif hidden:
+            continue
+        elif name == "a":
+            href = _HREF.search(part)
+            if closes:
+                yield f"]({link})" if link else ""
+                link = ""
+            elif href and not link:
+                link = href[1]
+                yield "["
+        elif name == "li":
+            yield "" if closes else "\n- "
+        elif name in _MARKS:
+            yield _MARKS[name]
+        elif name in _BREAKS:
+            yield "\n"
+        elif name == "td" and closes:
+            yield " "
+
+
+# --- Values of JSON ----------------------------------------------------------------------------------
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    """The objects in a list of a source; empty for anything else."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """An object of a source; empty for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def number(value: object) -> float | None:
+    """A number of a source, also as text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        found = float(str(value)[:40])
+    except ValueError:
+        return None
+    return found if abs(found) <= 10**15 else None
+
+
+def word(value: object) -> str:
+    """A key or code of a source as text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 10**15:
+        return str(int(value))
+    return str(value).strip()[:500] if isinstance(value, str | int | float) else ""

@@ -1,0 +1,146 @@
+"""Converts questionnaires of other systems into blocks of a script. Nothing is saved.
+
+convert(format="xlsform", content="UEsDB…")     Converted(blocks, unmet)
+guess(content)                                  the format that the content seems to have
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from surveys.services.converting import (
+    blocks,
+    formbricks,
+    limesurvey,
+    plain_text,
+    qualtrics,
+    sheets,
+    surveyjs,
+    typeform,
+)
+from surveys.services.converting.questionnaire import Questionnaire, unreadable
+
+FORMATS = (
+    "xlsform",
+    "surveyjs",
+    "typeform",
+    "formbricks",
+    "limesurvey",
+    "qualtrics",
+    "redcap",
+    "csv",
+    "text",
+)
+MAX_CONTENT = 8_388_608  # characters
+_DATA = re.compile(r"data:[\w.+/;=-]{0,100};base64,")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}")
+_JSON: dict[str, Callable[[object], Questionnaire]] = {
+    "surveyjs": surveyjs.surveyjs,
+    "typeform": typeform.typeform,
+    "formbricks": formbricks.formbricks,
+    "qualtrics": qualtrics.qualtrics,
+}
+_TEXTS: dict[str, Callable[[str], Questionnaire]] = {
+    "redcap": sheets.redcap,
+    "csv": sheets.questions,
+    "text": plain_text.text,
+}
+
+
+@dataclass(frozen=True)
+class Converted:
+    """Blocks as a write of a script takes them, and what could not be said: where, and what."""
+
+    blocks: list[dict[str, Any]]
+    unmet: list[dict[str, str]]
+
+
+def convert(*, format: str, content: str) -> Converted:
+    """Convert a content of one of FORMATS. Raises InvalidRequest for a content that is not of it."""
+    questionnaire = _read(format, content)
+    written, unmet = blocks.as_blocks(questionnaire)
+    if not written:
+        unreadable("has no question that can be asked here.")
+    return Converted(written, unmet)
+
+
+def guess(content: str) -> str:
+    """The format that a content seems to have; `text` if it has no sign of another one."""
+    data = _bytes(content)
+    if data.startswith(b"PK"):
+        return "xlsform"
+    start = data[:4_096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"<"):
+        return "limesurvey"
+    if start.startswith((b"{", b"[")):
+        return _guess_json(data)
+    head = start.partition(b"\n")[0].lower()
+    if b"field type" in head or b"field_type" in head:
+        return "redcap"
+    titles = re.split(r"[,;\t]", head.decode("utf-8", "replace"))
+    is_table = len(titles) > 1 and any(
+        title.strip(' "') in ("question", "prompt", "type") for title in titles
+    )
+    return "csv" if is_table else "text"
+
+
+def _guess_json(data: bytes) -> str:
+    try:
+        content = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return "text"
+    survey = content if isinstance(content, dict) else {}
+    if "SurveyElements" in survey:
+        return "qualtrics"
+    survey = survey["data"] if isinstance(survey.get("data"), dict) else survey
+    if "pages" in survey or "elements" in survey:
+        return "surveyjs"
+    if "fields" in survey:
+        return "typeform"
+    first = survey.get("questions")
+    first = first[0] if isinstance(first, list) and first else {}
+    is_formbricks = "blocks" in survey or (isinstance(first, dict) and "headline" in first)
+    return "formbricks" if is_formbricks else "surveyjs"
+
+
+def _read(format: str, content: str) -> Questionnaire:
+    data = _bytes(content)
+    if format == "xlsform":
+        return sheets.xlsform(data)
+    if format == "limesurvey":
+        return limesurvey.limesurvey(data)
+    if format in _JSON:
+        try:
+            return _JSON[format](orjson.loads(data.removeprefix(b"\xef\xbb\xbf")))
+        except orjson.JSONDecodeError:
+            unreadable("must be JSON.")
+    return _TEXTS[format](_decoded(data))
+
+
+def _bytes(content: str) -> bytes:
+    """The content as bytes: from an address with `data:`, or from base64 if it is nothing else."""
+    content = content.strip()
+    address = _DATA.match(content)
+    if address or (len(content) % 4 == 0 and _BASE64.fullmatch(content)):
+        try:
+            return base64.b64decode(content[address.end() if address else 0 :], validate=True)
+        except binascii.Error:
+            unreadable("must be valid base64.")
+    return content.encode("utf-8", "replace")
+
+
+def _decoded(data: bytes) -> str:
+    """The text in UTF-8, or as older programs for spreadsheets write it."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace").replace("\x00", "")
+    try:
+        return data.decode("utf-8-sig").replace("\x00", "")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace").replace("\x00", "")
