@@ -101,6 +101,26 @@
     return control || error;
   }
 
+  /* An error is gone as soon as its answer changes, and is not said again. Its room stays: the options below must not
+     move under a finger. */
+
+  function mend(control) {
+    const error = step.querySelector(`.error:is(${idsOf(control).map((id) => `#${id}`).join() || "a"})`);
+    if (!error) return;
+    error.classList.add("mended");
+    step.querySelectorAll(`[aria-describedby~="${error.id}"]`).forEach((each) => {
+      each.setAttribute("aria-describedby", idsOf(each).filter((id) => id !== error.id).join(" "));
+      each.removeAttribute("aria-invalid");
+    });
+    if (!step.querySelector(".error:not(.mended)")) step.querySelector("fieldset")?.removeAttribute("aria-invalid");
+  }
+
+  const idsOf = (control) => (control.getAttribute("aria-describedby") ?? "").split(" ").filter(Boolean);
+
+  ["input", "change"].forEach((name) => document.addEventListener(name, ({ target }) => {
+    if (target instanceof Element && step?.contains(target)) mend(target);
+  }));
+
   /* Sharing by the system's own dialog, else by copying the address; where neither is allowed, it is shown. */
 
   function setUpShare(box) {
@@ -295,6 +315,7 @@
     const changed = (item, count) => {
       ranked = choosesBest ? Math.min(most, count) : list.children.length;
       update();
+      mend(list.querySelector("select"));
       typedText.save();
       onChanged();
       if (item) say(item);
