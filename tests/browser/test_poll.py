@@ -20,7 +20,7 @@ CHANGEABLE: dict[str, Any] = {
 @pytest.mark.parametrize("has_script", [True, False])
 def test_vote_change_and_take_back(windows, check_accessibility, has_script):
     made = scenario.project({**SAYING, "prompt": "One question."}, CHOICE, **CHANGEABLE)
-    page = windows.open(f"/s/{made.slug}", java_script_enabled=has_script)
+    page = windows.open(f"/s/{made.slug}", java_script_enabled=has_script, reduced_motion="reduce")
     expect(page.locator("#history")).to_contain_text("One question.")
     if has_script:
         check_accessibility(page)
@@ -45,6 +45,7 @@ def test_vote_change_and_take_back(windows, check_accessibility, has_script):
     page.get_by_role("button", name="No, keep it").click()
     expect(page.locator(".bars .own")).to_contain_text("green")
     page.get_by_role("button", name="Take my vote back").click()
+    question(page, "Take your vote back?")
     if has_script:
         check_accessibility(page)
     page.get_by_role("button", name="Yes, take it back").click()
