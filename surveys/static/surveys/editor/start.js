@@ -62,8 +62,9 @@ class Start {
     this.store = store;
     this.options = options;
     const { urls } = store;
-    this.urls = { generate: urls.generate ?? "generate/", convert: urls.convert ?? "convert/", templates: urls.templates ?? "templates/",
-      projects: urls.projects ?? "projects/", preview: urls.preview ?? "preview/" };
+    this.urls = { generate: urls.generate ?? "generate/", convert: urls.convert ?? "convert/",
+      templates: urls.templates ?? "templates/", projects: urls.projects ?? "projects/",
+      preview: urls.preview ?? "preview/" };
     const mayStart = store.mayEdit && !store.isLive;
     this.words = { sentence: h("span", {}, WORDS.sentence), change: h("span", {}, WORDS.change) };
     const tool = (way, drawing) => h("button", { type: "button", class: "quiet", disabled: !mayStart,
