@@ -38,8 +38,8 @@ def test_an_anonymous_project_gives_without_a_trace_beside_the_answers() -> None
     )
 
     talk = Talk(caller, project, member_id=member)
-    assert talk.prompt == "50, 50."
-    assert caller.get(talk.path).json()["step"]["block"]["prompt"] == "50, 50."
+    assert talk.prompt == "50, 50, ."
+    assert caller.get(talk.path).json()["step"]["block"]["prompt"] == "50, 50, ."
     talk.through()
 
     assert [block["name"] for block in talk.told["outro"]] == ["thank_you", "xp", "achievement", "role"]

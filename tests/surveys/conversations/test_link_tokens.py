@@ -90,7 +90,7 @@ def test_the_words_of_an_end_and_the_thanks_have_none_either() -> None:
     made = caller.make(COLOUR, privacy_mode="anonymous")
     path = f"/projects/{made['id']}"
 
-    end = {"where": 'colour = "red"', "message": LINK}
+    end = {"where": 'language = "en"', "message": LINK}
     refused = caller.patch(path, {"settings": {"ends": [end]}})
     assert faults(refused) == {("settings.ends[0].message", "not_allowed")}
 

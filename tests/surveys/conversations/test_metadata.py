@@ -68,7 +68,7 @@ def test_texts_show_what_was_sent_along(caller: Caller) -> None:
 
     told = begin(caller, project, display_name="Ann", metadata={"customer": "[Colour]"}).json()
 
-    assert told["step"]["block"]["prompt"] == "Hello Ann, customer [Colour], from!"
+    assert told["step"]["block"]["prompt"] == "Hello Ann, customer [Colour], from !"
 
 
 def test_the_name_that_the_community_knows_goes_first(caller: Caller) -> None:
@@ -129,7 +129,7 @@ def test_an_anonymous_project_keeps_declared_values_alone(caller: Caller) -> Non
 
     assert sit(caller, project, metadata=sent, display_name="Ann")["metadata"] == {"campaign": "mail"}
     told = begin(caller, project, display_name="Ann", metadata=sent).json()
-    assert told["step"]["block"]["prompt"] == "Hello, customer, from!"
+    assert told["step"]["block"]["prompt"] == "Hello , customer , from !"
 
 
 def test_an_anonymous_project_that_declares_nothing_keeps_nothing(caller: Caller) -> None:
