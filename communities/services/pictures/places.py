@@ -38,8 +38,8 @@ _places: list[Place] = [
 
 
 def add(*places: Place) -> None:
-    """Add places. Called while the apps are loaded."""
-    _places.extend(places)
+    """Add places. Called while the apps are loaded; a place that was added before is not added again."""
+    _places.extend(place for place in places if place not in _places)
 
 
 def all_places() -> tuple[Place, ...]:
