@@ -28,15 +28,15 @@ from surveys.services.converting.questionnaire import (
 
 MAX_EXPRESSION = 4_000  # characters
 REFERENCES = {
-    "xlsform": r"\$\{\s*(?P<ref>[^{}]{1,200}?)\s*\}",
-    "surveyjs": r"\{\s*(?P<ref>[^{}]{1,200}?)\s*\}",
+    "xlsform": r"\$\{\s{0,20}(?P<ref>[^{}]{1,200}?)\s{0,20}\}",
+    "surveyjs": r"\{\s{0,20}(?P<ref>[^{}]{1,200}?)\s{0,20}\}",
     "redcap": r"\[(?P<ref>[a-zA-Z][a-zA-Z0-9_]{0,100}(?:\([^()\[\]]{1,50}\))?)\](?!\[)",
     "limesurvey": r"(?P<ref>[a-zA-Z_][a-zA-Z0-9_]{0,150})(?:\.(?:NAOK|value|code|shown))",
 }
 _REST = (
     r"|(?P<number>\d+(?:\.\d+)?)|(?P<string>'[^']*'|\"[^\"]*\"|[‘’][^‘’]*[‘’]|[“”][^“”]*[“”])"
     r"|(?P<word>[a-zA-Z][a-zA-Z0-9_\-]*(?<!-)|\.(?!\d))"
-    r"|(?P<sign><>|<=|>=|==|!=|&&|\|\||[-+*/=<>!(),\[\]%])|(?P<space>\s+)"
+    r"|(?P<sign><>|<=|>=|==|!=|&&|\|\||[-+*/=<>!(),\[\]%])|(?P<space>\s{1,20})"
 )
 _COMPARISONS = {
     "=": "eq", "==": "eq", "eq": "eq", "equal": "eq", "!=": "ne", "<>": "ne", "ne": "ne", "notequal": "ne",

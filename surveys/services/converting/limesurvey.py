@@ -37,7 +37,9 @@ _TABLES = frozenset(
     | {"question_attributes", "surveys", "surveys_languagesettings", "conditions", "quota"}
 )
 _EXPRESSIONS = Expressions(REFERENCES["limesurvey"])
-_PIPED = re.compile(r"\{\s*([a-zA-Z][a-zA-Z0-9_]{0,100})(?:\.(?:shown|value|code|NAOK|question))?\s*\}")
+_PIPED = re.compile(
+    r"\{\s{0,20}([a-zA-Z][a-zA-Z0-9_]{0,100})(?:\.(?:shown|value|code|NAOK|question))?\s{0,20}\}"
+)
 _LEFT_OUT = {"|": "A file", "*": "An equation", "I": "A switch of languages", ":": "An array of numbers",
              ";": "An array of texts"}  # fmt: skip
 _FIVE = [Choice(str(n)) for n in range(1, 6)]

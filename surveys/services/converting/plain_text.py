@@ -24,26 +24,32 @@ from surveys.services.converting.questionnaire import (
 from surveys.services.converting.sheets import KIND_OF, give_kind
 
 MAX_LINES = 20_000
-_QUESTION = re.compile(r"\s{0,8}(?:(?:Q|Question|Frage)\s*)?(\d{1,3})\s*[.):]\s+(\S.*)", re.IGNORECASE)
-_OPTION = re.compile(r"\s*(?:[-*•–○◯●□☐▢]|\[\s?\]|\(\s?\)|[○☐]|(?:\(?[a-zA-Z]|\(?[ivx]{1,4})[.)])\s+(\S.*)")
+_QUESTION = re.compile(
+    r"\s{0,8}(?:(?:Q|Question|Frage)\s{0,20})?(\d{1,3})\s{0,20}[.):]\s{1,20}(\S.*)", re.IGNORECASE
+)
+_OPTION = re.compile(
+    r"\s{0,20}(?:[-*•–○◯●□☐▢]|\[\s?\]|\(\s?\)|[○☐]|(?:\(?[a-zA-Z]|\(?[ivx]{1,4})[.)])\s{1,20}(\S.*)"
+)
 _MANY = re.compile(
-    r"\(?\b(?:choose|select|check|tick|mark|pick)\s+(?:all|any|as many)\b[^()]{0,40}\)?|"
+    r"\(?\b(?:choose|select|check|tick|mark|pick)\s{1,20}(?:all|any|as many)\b[^()]{0,40}\)?|"
     r"\((?:multiple (?:answers|choices?)|several answers|mehrere antworten|mehrfach\w*)[^()]{0,40}\)",
     re.IGNORECASE,
 )
 _RANK = re.compile(r"\b(?:rank|put in order|order the following)\b", re.IGNORECASE)
 _SCALE = re.compile(
-    r"\(?\b(?:scale(?: of)?(?: from)?\s+|from\s+)?([01])\s*(?:-|–|—|to|bis)\s*(10|[2-9])\b"
-    r"(?:\s*[,;:]\s*([^()]{1,120}))?\)?",
+    r"\(?\b(?:scale(?: of)?(?: from)?\s{1,20}|from\s{1,20})?([01])\s{0,20}(?:-|–|—|to|bis)\s{0,20}(10|[2-9])\b"  # noqa: E501
+    r"(?:\s{0,20}[,;:]\s{0,20}([^()]{1,120}))?\)?",
     re.IGNORECASE,
 )
-_ENDS = re.compile(r"(\d{1,2})\s*[=:]\s*([^,;=]{1,60})")
-_IS_SCALE = re.compile(r"\bscale\b|\bskala\b|\(\s*[01]\s*(?:-|–|—|to|bis)", re.IGNORECASE)
-_YES_NO = re.compile(r"\(\s*(?:yes\s*/\s*no|y\s*/\s*n)\s*\)", re.IGNORECASE)
-_REQUIRED = re.compile(r"\s*(?:\((?:required|mandatory|pflicht\w*)\)|\*)\s*$|^\*\s*", re.IGNORECASE)
-_TYPE = re.compile(r"\s*[\[(]([a-zA-Z][a-zA-Z \-/]{2,24})[\])]\s*$")
+_ENDS = re.compile(r"(\d{1,2})\s{0,20}[=:]\s{0,20}([^,;=]{1,60})")
+_IS_SCALE = re.compile(r"\bscale\b|\bskala\b|\(\s{0,20}[01]\s{0,20}(?:-|–|—|to|bis)", re.IGNORECASE)
+_YES_NO = re.compile(r"\(\s{0,20}(?:yes\s{0,20}/\s{0,20}no|y\s{0,20}/\s{0,20}n)\s{0,20}\)", re.IGNORECASE)
+_REQUIRED = re.compile(
+    r"\s{0,20}(?:\((?:required|mandatory|pflicht\w*)\)|\*)\s{0,20}$|^\*\s{0,20}", re.IGNORECASE
+)
+_TYPE = re.compile(r"\s{0,20}[\[(]([a-zA-Z][a-zA-Z \-/]{2,24})[\])]\s{0,20}$")
 _OTHER = re.compile(
-    r"(?:other|others|something else|andere[rs]?|sonstige[rs]?|autre|otro)\b(?:\s*\(.{0,40}\))?[_.:…,\s-]*",
+    r"(?:other|others|something else|andere[rs]?|sonstige[rs]?|autre|otro)\b(?:\s{0,20}\(.{0,40}\))?[_.:…,\s-]*",  # noqa: E501
     re.IGNORECASE,
 )
 _NONE = re.compile(r"none (?:of (?:these|the above|them)|apply)\b.*|keine[rs]? davon\b.*", re.IGNORECASE)
@@ -55,7 +61,7 @@ _GUESSES = (
     (re.compile(r"\bhow (?:old|many)\b|\bnumber of\b|\byour age\b", re.IGNORECASE), "open_numeric"),
     (re.compile(r"\b(?:website|url|web address)\b", re.IGNORECASE), "url"),
 )  # fmt: skip
-_NPS = re.compile(r"\bhow likely\b.*\brecommend\b", re.IGNORECASE)
+_NPS = re.compile(r"\bhow likely\b.{0,99}\brecommend\b", re.IGNORECASE)
 
 
 def text(content: str) -> Questionnaire:

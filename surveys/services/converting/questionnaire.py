@@ -23,8 +23,8 @@ MAX_COMPARISONS = 200  # of one condition
 PIPE, END_OF_PIPE = "\ue000", "\ue001"  # around the key of an item whose answer a text repeats
 
 _TAG = re.compile(r"(<[^<>]*>)")
-_TAG_NAME = re.compile(r"<\s*(/?)\s*([a-zA-Z0-9]+)")
-_HREF = re.compile(r"href\s*=\s*[\"'](https?://[^\"'\s()]{1,500})[\"']", re.IGNORECASE)
+_TAG_NAME = re.compile(r"<\s{0,20}(/?)\s{0,20}([a-zA-Z0-9]+)")
+_HREF = re.compile(r"href\s{0,20}=\s{0,20}[\"'](https?://[^\"'\s()]{1,500})[\"']", re.IGNORECASE)
 _BLANKS = re.compile(r"[ \t\r\f\v\xa0]+")
 _LINES = re.compile(r"\n{3,}")
 _BREAKS = frozenset({"br", "p", "div", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol"})

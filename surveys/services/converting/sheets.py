@@ -38,7 +38,7 @@ MAX_EMPTY_ROWS = 200  # in succession: some programs format a million rows
 MAX_FIELD = 131_072  # characters of a cell
 Row = Mapping[str, str]
 _YES = frozenset({"yes", "true", "true()", "1", "y", "required", "x", "ja", "oui"})
-_SEPARATED = re.compile(r"\s*[|;\n]\s*")
+_SEPARATED = re.compile(r"\s{0,20}[|;\n]\s{0,20}")
 
 
 def is_yes(text: str) -> bool:
@@ -49,15 +49,15 @@ def is_yes(text: str) -> bool:
 # --- XLSForm -----------------------------------------------------------------------------------------
 
 _XLSFORM = Expressions(REFERENCES["xlsform"])
-_FIELD = re.compile(r"\$\{\s*([^{}]{1,200}?)\s*\}")
-_TRANSLATED = re.compile(r"(label|hint)\s*::?\s*(.+)")
+_FIELD = re.compile(r"\$\{\s{0,20}([^{}]{1,200}?)\s{0,20}\}")
+_TRANSLATED = re.compile(r"(label|hint)\s{0,20}::?\s{0,20}(.+)")
 _META = frozenset(
     {"start", "end", "today", "deviceid", "subscriberid", "simserial", "phonenumber", "username", "email"}
     | {"audit", "start-geopoint", "hidden", "background-audio", "xml-external", "csv-external"}
 )
 _TEXTS = {"text": None, "date": "date", "time": "line", "datetime": "line", "barcode": "line"}
 _FILES = frozenset({"image", "photo", "audio", "video", "file", "geopoint", "geotrace", "geoshape"})
-_BOUND = re.compile(r"\.\s*(>=|<=|>|<)\s*(-?\d+(?:\.\d+)?)")
+_BOUND = re.compile(r"\.\s{0,20}(>=|<=|>|<)\s{0,20}(-?\d+(?:\.\d+)?)")
 
 
 def xlsform(data: bytes) -> Questionnaire:
@@ -213,7 +213,7 @@ class _Form:
         constraint = row.get("constraint", "")
         if not constraint:
             return
-        parts = re.split(r"\s+and\s+", constraint.strip().strip("()"))
+        parts = re.split(r"\s{1,20}and\s{1,20}", constraint.strip().strip("()"))
         bounds = [_BOUND.fullmatch(part.strip().strip("()")) for part in parts]
         if item.kind != "open_numeric" or not all(bounds):
             self.found.miss(item.where, f"constraint “{cut(constraint, 200)}” is not checked here.")
@@ -239,7 +239,7 @@ def _language(columns: Iterable[str], wished: str) -> str:
 
 
 def _range(item: Item, parameters: str) -> None:
-    pairs = dict(re.findall(r"(start|end|step)\s*=\s*(-?\d+(?:\.\d+)?)", parameters))
+    pairs = dict(re.findall(r"(start|end|step)\s{0,20}=\s{0,20}(-?\d+(?:\.\d+)?)", parameters))
     low, high, step = (number(pairs.get(key, n)) for key, n in (("start", 0), ("end", 10), ("step", 1)))
     if low in (0, 1) and high is not None and low < high <= 10 and step == 1 and high - (low or 0) < 11:
         item.kind, item.minimum, item.maximum = "opinion_scale", low, high
@@ -299,7 +299,7 @@ def _rows(rows: Iterator[Sequence[object]]) -> Iterator[tuple[int, Row]]:
 
 _REDCAP = Expressions(REFERENCES["redcap"])
 _REDCAP_FIELD = re.compile(r"\[([a-z][a-z0-9_]{0,100})\]")
-_NONE_OF_THE_ABOVE = re.compile(r"@NONEOFTHEABOVE\s*=\s*[\"']?([\w,-]+)")
+_NONE_OF_THE_ABOVE = re.compile(r"@NONEOFTHEABOVE\s{0,20}=\s{0,20}[\"']?([\w,-]+)")
 _CHECKED = re.compile(r"(\w+)\(([^()]+)\)")
 _COLUMNS = {
     "variable": "name", "field name": "name", "section header": "section", "field type": "type",

@@ -30,7 +30,7 @@ from surveys.services.converting.questionnaire import (
 
 Json = dict[str, Any]
 _EXPRESSIONS = Expressions(REFERENCES["surveyjs"])
-_FIELD = re.compile(r"\{\s*([^{}]{1,200}?)\s*\}")
+_FIELD = re.compile(r"\{\s{0,20}([^{}]{1,200}?)\s{0,20}\}")
 _FORMATS = {"email": "email", "url": "url", "tel": "phone", "date": "date", "text": "line"}
 _NUMBERS = frozenset({"number", "range"})
 _NO_BLOCK = frozenset(

@@ -30,8 +30,8 @@ from surveys.services.converting.questionnaire import (
 )
 
 Json = dict[str, Any]
-_FIELD = re.compile(r"\{\{\s*field:([^{}\s]{1,100})\s*\}\}")
-_OTHER_PIPE = re.compile(r"\{\{\s*((?:hidden|var):[^{}\s]{1,100})\s*\}\}")
+_FIELD = re.compile(r"\{\{\s{0,20}field:([^{}\s]{1,100})\s{0,20}\}\}")
+_OTHER_PIPE = re.compile(r"\{\{\s{0,20}((?:hidden|var):[^{}\s]{1,100})\s{0,20}\}\}")
 _TEXTS = {
     "short_text": "line", "long_text": None, "email": "email", "phone_number": "phone", "website": "url",
     "date": "date",
