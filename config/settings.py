@@ -464,7 +464,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
-    # Enums remain inline, because the default hook names them after their fields, many of which have the name
+    # Enums remain inline. The default hook would name them after their fields, and many fields have the name
     # `status`.
     "POSTPROCESSING_HOOKS": ["communities.gate.schema.add_components", "surveys.api.schema.add_components"],
     "SWAGGER_UI_DIST": "SIDECAR",

@@ -10,7 +10,6 @@ import structlog
 from django.http import HttpRequest, StreamingHttpResponse
 from rest_framework.request import Request
 
-from communities.ground.errors import Unavailable
 from communities.ground.faults import log_fault
 from communities.ground.slots import large_jobs
 
@@ -81,11 +80,6 @@ def _in_a_slot(owner: str, chunks: Chunks) -> Chunks:
 
     The slot is released once, when the chunks are exhausted, fail, are closed, or are garbage collected.
     """
-    slots = _slots
-    if not slots.acquire(owner, timeout=SECONDS_TO_WAIT):
-        message = "Too many downloads and imports are running. Please retry shortly."
-        raise Unavailable(message, retry_after=RETRY_AFTER)
-    try:
+    busy = "Too many downloads and imports are running. Please retry shortly."
+    with _slots.held(owner, timeout=SECONDS_TO_WAIT, busy=busy, retry_after=RETRY_AFTER):
         yield from chunks
-    finally:
-        slots.release(owner)

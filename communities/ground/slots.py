@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Condition
+
+from communities.ground.errors import Unavailable
 
 
 class Slots:
@@ -25,6 +29,16 @@ class Slots:
                 self.free -= 1
                 self._taken[owner] += 1
             return may_take
+
+    @contextmanager
+    def held(self, owner: str, *, timeout: float, busy: str, retry_after: int) -> Iterator[None]:
+        """Hold a slot. Raises Unavailable with the sentence `busy` if the owner gets none in time."""
+        if not self.acquire(owner, timeout=timeout):
+            raise Unavailable(busy, retry_after=retry_after)
+        try:
+            yield
+        finally:
+            self.release(owner)
 
     def release(self, owner: str) -> None:
         """Give a slot back. Raises ValueError if the owner has no slot."""

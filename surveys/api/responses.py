@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from functools import partial
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
@@ -29,12 +28,11 @@ from surveys.api.conversation_examples import RESPONSE
 from surveys.api.imports import PreparedImport
 from surveys.api.projects import OwnWorkViewSet
 from surveys.models import Conversation
-from surveys.services.ground import access, lookup, selecting
+from surveys.services.ground import access, lookup
 from surveys.services.imports import service, walking
 from surveys.services.responses import changes
 from surveys.services.responses import service as responses
 from surveys.services.responses.changes import ChangesPage
-from surveys.services.results import figures
 
 TAG = "Responses"
 
@@ -330,17 +328,15 @@ class ResponseViewSet(OwnWorkViewSet):
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
         chosen = field_filters.of_query(query, project=project)
         field_filters.require_known(chosen["fields"], project=project)
-        count = partial(figures.responses, project.pk)
-        with selecting.slot(query.get("where"), responses=count, community_id=project.community_id):
-            page = responses.list_page(
-                project=project,
-                filters={**query, **chosen},
-                descending=query["order"] == "desc",
-                page=query.get("page", 1),
-                per_page=query["per_page"],
-                after=query.get("after"),
-                solutions=access.may_read_solutions(actor=self.actor),
-            )
+        page = responses.list_page(
+            project=project,
+            filters={**query, **chosen},
+            descending=query["order"] == "desc",
+            page=query.get("page", 1),
+            per_page=query["per_page"],
+            after=query.get("after"),
+            solutions=access.may_read_solutions(actor=self.actor),
+        )
         pagination = {"per_page": page.per_page, "total": page.total, "has_more": page.has_more}
         if page.page is not None:
             pagination = {"page": page.page, **pagination}

@@ -282,7 +282,7 @@ def _count_step(project_id: int, most: int) -> bool:
     if behind is None:
         return False
     texts = [text for text in dict.fromkeys(quotas.texts) if _is_at(stored.get(quotas.key(text)), behind)]
-    last = _last_of_step(project_id, behind, max(1, most // selecting.work(texts)))
+    last = _last_of_step(project_id, behind, max(1, most // selecting.work(texts, script=quotas.script)))
     among = "c.project_id = %s AND c.id > %s AND c.completed_at IS NOT NULL", [project_id, behind]
     if last is not None:
         among = f"{among[0]} AND c.id <= %s", [*among[1], last]
@@ -367,7 +367,7 @@ class _Quotas:
         if not missing:
             return known
         try:
-            if _completed(project_id) * selecting.work(missing) > MOST_AT_ONCE:
+            if _completed(project_id) * selecting.work(missing, script=self.script) > MOST_AT_ONCE:
                 raise _TooMuch
             among = "c.project_id = %s AND c.completed_at IS NOT NULL", [project_id]
             counts = {key: _Count(n, None) for key, n in self.satisfied(missing, among=among).items()}

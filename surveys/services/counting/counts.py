@@ -174,7 +174,9 @@ def count_answers(
         ((listed, completed, changes),) = _values_of([_totals(project_id)])
         if most_derived is not None and listed >= most_derived and is_scan:
             raise TooManyToDerive
-        is_large = listed >= large.LARGE or selecting.is_much(selection.where, listed)
+        is_large = listed >= large.LARGE or selecting.is_much(
+            selection.where, responses=listed, script=stored.script
+        )
         state = _reading_state(project_id) if is_large and read_ids else None
         key = (*counted_of, state)
         if is_large and (known := large.kept(key, changes=changes)) is not None:

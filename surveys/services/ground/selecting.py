@@ -11,7 +11,6 @@ and results are those that are stored with the response (rule 5.12).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from dataclasses import dataclass, field
 import orjson
 from django.db import connection
 
-from communities.ground.errors import Unavailable, refuse_all
+from communities.ground.errors import refuse_all
 from communities.ground.sent_text import sent_text
 from communities.ground.slots import large_jobs, of_community
 from communities.ground.statements import Part
@@ -37,8 +36,6 @@ PARAMETER = "where"
 # Work that the database does in about a second. `work` is that for one response.
 MUCH_WORK = 10_000_000
 _TO_READ = 200
-_TO_LOOK_FOR = 100  # more for each `in`, which looks for all options that were chosen in a text
-_IN = re.compile(r"\bin\b", re.IGNORECASE)
 _TRUE: Part = ("TRUE", [])
 _FALSE: Part = ("FALSE", [])
 SECONDS_TO_WAIT = 1.0  # for a slot
@@ -109,32 +106,30 @@ def parts(
     yield _joined(f"(SELECT {{}} FROM (SELECT {state}) c(state), {{}})", condition, _values(columns))
 
 
-def work(texts: Sequence[str]) -> int:
+def work(texts: Sequence[str], *, script: Script) -> int:
     """The work of the database for one response that these expressions select or not."""
-    return _TO_READ + sum(len(text) + _TO_LOOK_FOR * len(_IN.findall(text)) for text in texts)
+    return _TO_READ + sum(len(text) + whole_responses.searched(text, script=script) for text in texts)
 
 
-def is_much(where: str | None, responses: int) -> bool:
-    """Whether it is much work to select among so many responses."""
-    return where is not None and responses * work([where]) > MUCH_WORK
+def is_much(where: str | None, *, responses: int, script: Script) -> bool:
+    """Whether it is much work to select among so many responses by an expression without faults."""
+    return where is not None and responses * work([where], script=script) > MUCH_WORK
 
 
 @contextmanager
-def slot(where: str | None, *, responses: Callable[[], int], community_id: int) -> Iterator[None]:
+def slot(
+    where: str | None, *, responses: Callable[[], int], script: ScriptOf, community_id: int
+) -> Iterator[None]:
     """Let an expression select among so many responses; much work is one of the LARGE_JOBS of this process.
 
     Raises Unavailable if they are running, or one of this community.
     """
-    if where is None or not is_much(where, responses()):
+    if where is None or not is_much(where, responses=responses(), script=script()):
         yield
         return
-    slots, owner = _slots, of_community(community_id)
-    if not slots.acquire(owner, timeout=SECONDS_TO_WAIT):
-        raise Unavailable(BUSY, retry_after=RETRY_AFTER)
-    try:
+    owner = of_community(community_id)
+    with _slots.held(owner, timeout=SECONDS_TO_WAIT, busy=BUSY, retry_after=RETRY_AFTER):
         yield
-    finally:
-        slots.release(owner)
 
 
 def meaning(text: str, *, script: Script) -> Part:

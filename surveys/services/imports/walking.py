@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from communities.ground.actors import Actor
-from communities.ground.errors import ENOUGH_VIOLATIONS, Conflict, Unavailable, ViolationJson, refuse
+from communities.ground.errors import ENOUGH_VIOLATIONS, Conflict, ViolationJson, refuse
 from communities.ground.slots import large_jobs, of_community
 from surveys.engine.script import Block, Script, Violation
 from surveys.engine.walk.replay import Replay, replay
@@ -39,14 +39,12 @@ def import_slot(*, community_id: int) -> Iterator[None]:
 
     Raises Unavailable for other imports.
     """
-    slots, owner = _slots, of_community(community_id)
-    if not slots.acquire(owner, timeout=SECONDS_TO_WAIT):
-        message = "Too many imports and downloads are running. Please retry shortly."
-        raise Unavailable(message, retry_after=RETRY_AFTER)
-    try:
+    owner, busy = (
+        of_community(community_id),
+        "Too many imports and downloads are running. Please retry shortly.",
+    )
+    with _slots.held(owner, timeout=SECONDS_TO_WAIT, busy=busy, retry_after=RETRY_AFTER):
         yield
-    finally:
-        slots.release(owner)
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,14 +123,29 @@ def list_page(
     `Selection`. With `after`, the page starts after that response and costs the same at any depth; the page
     ends early at MAX_PAGE_BYTES. The total comes from the project's tally; it is counted only with filters
     other than `status`. Raises InvalidRequest for an expression with faults, for a page beyond MAX_PAGED_ROWS
-    if there are responses, and for a page by number of more than MAX_PAGE_BYTES.
+    if there are responses, and for a page by number of more than MAX_PAGE_BYTES. Raises Unavailable if the
+    expression is much work, and other large jobs are running.
     """
-    filters = _by_user(project, filters)
-    selecting.refuse_faults(
-        cast(str | None, filters.get("where")),
-        script=partial(script_cache.script_of, project),
-        solutions=solutions,
-    )
+    expression = cast(str | None, filters.get("where"))
+    script = partial(script_cache.script_of, project)
+    selecting.refuse_faults(expression, script=script, solutions=solutions)
+    known = partial(_kept_total, project, {})
+    with selecting.slot(expression, responses=known, script=script, community_id=project.community_id):
+        return _page(
+            project, _by_user(project, filters), descending, page, per_page, after, solutions=solutions
+        )
+
+
+def _page(
+    project: Project,
+    filters: Mapping[str, object],
+    descending: bool,
+    page: int,
+    per_page: int,
+    after: uuid.UUID | None,
+    *,
+    solutions: bool,
+) -> ResponsePage:
     where, values = _where(project, filters)
     total, matches_most = _total(project, filters, where, values)
     direction, comparison = ("DESC", "<") if descending else ("ASC", ">")

@@ -300,6 +300,12 @@ def test_faults_are_refused_with_their_column(
         assert answer.json()["violations"][0].get("column") == column
 
 
+@pytest.mark.parametrize("text", [" OR ".join(["number = 1"] * 50), " OR ".join(["drinks in why"] * 12)])
+def test_as_much_as_is_allowed_is_taken(caller: Caller, project: Any, text: str) -> None:
+    """Rules 6.263 and 6.278."""
+    assert caller.get(f"/projects/{project['id']}/responses?{_query(text)}").status_code == 200
+
+
 def test_role_member_cannot_select_by_what_it_does_not_see(caller: Caller) -> None:
     """Rule 6.262."""
     made = caller.make_open(
@@ -346,7 +352,8 @@ def test_one_community_selects_among_many_once_at_a_time(
     path = f"/projects/{project['id']}/responses?{_query(FIRE)}"
 
     assert caller.get(path).status_code == 200
-    with selecting.slot(FIRE, responses=lambda: 1, community_id=caller.community.pk):
+    script = _script(project)
+    with selecting.slot(FIRE, responses=lambda: 1, script=lambda: script, community_id=caller.community.pk):
         refused = caller.get(path)
     assert (refused.status_code, refused["Retry-After"]) == (503, "5")
     assert caller.get(path).status_code == 200
