@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from typing import Any, ClassVar
 
@@ -112,26 +112,25 @@ def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
 @project_tab("share")
 def post_again(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     """Post a project again after its post was deleted in the chat."""
-    if not page.may_edit:
-        raise PermissionDenied
-    if request.method == "POST":
-        try:
-            sharing.post_again(actor=page.actor, project_id=page.project.pk, at=page.at)
-            messages.success(request, "It is posted again in a moment.")
-        except Conflict as refusal:
-            messages.error(request, refusal.message)
-    return HttpResponseRedirect(page.address("share"))
+    return _carried_out(request, page, sharing.post_again, "It is posted again in a moment.")
 
 
 @project_tab("share")
 def short_address(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     """Make a short address of the page."""
+    return _carried_out(request, page, sharing.shorten_address, "The page has a short address.")
+
+
+def _carried_out(
+    request: HttpRequest, page: ProjectPage, act: Callable[..., object], done: str
+) -> HttpResponse:
+    """Carry out what a button of the tab asks for, and lead back to the tab with a message."""
     if not page.may_edit:
         raise PermissionDenied
     if request.method == "POST":
         try:
-            sharing.shorten_address(actor=page.actor, project_id=page.project.pk, at=page.at)
-            messages.success(request, "The page has a short address.")
+            act(actor=page.actor, project_id=page.project.pk, at=page.at)
+            messages.success(request, done)
         except Conflict as refusal:
             messages.error(request, refusal.message)
     return HttpResponseRedirect(page.address("share"))
