@@ -33,8 +33,8 @@ from surveys.engine.walk import answers
 from surveys.services.ground import metadata
 
 PARAMETER = "where"
-# More work than this is done for few at once. Short expressions reach it at about 45,000 responses, which take
-# the database some tenths of a second; searches in long texts reach it much earlier.
+# More work than this is done for few at once. Short expressions reach it at about 45,000 responses, which
+# take the database some tenths of a second; searches in long texts reach it much earlier.
 MUCH_WORK = 10_000_000
 _TO_READ = 200
 _TRUE: Part = ("TRUE", [])
