@@ -29,6 +29,7 @@ _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
 # Hashes that a browser computes in a second at most, and the seconds that a person needs for the question.
+# Chromium computes 170,000 where a small program computes 1,080,000.
 MOST_HASHES_PER_SECOND = 1_000_000
 LEAST_SECONDS_TO_RECKON = 1.0
 
