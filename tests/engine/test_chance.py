@@ -40,7 +40,8 @@ def test_the_test_fits_the_table(rows: list[list[int]], name: str) -> None:
     """Rule 6.325."""
     found = chance.compared(rows)
 
-    assert found is not None and found.name == name
+    assert found is not None
+    assert found.name == name
     whole = chance.without_empty(rows)
     if name == chance.FISHER:
         assert found.p == pytest.approx(fisher_exact(whole).pvalue)
