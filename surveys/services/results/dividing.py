@@ -221,7 +221,7 @@ def _numbers(
     block: Block | None = None,
     reported: ReportedBlock | None = None,
 ) -> Values:
-    bounds = _bounds(asked) if asked.how else _usual_bounds(project, number)
+    bounds = bounds_of(asked.how, asked.parameter) if asked.how else _usual_bounds(project, number)
     sql, values = number
     mark: Part = (f"width_bucket({sql}, %s::numeric[])::text", [*values, [str(each) for each in bounds]])
     is_whole = block is not None and (block.type in SCALES or bool(block.whole))
@@ -233,15 +233,16 @@ def _numbers(
     return Values(asked.text, title, mark, most, entries, block=reported, parameter=asked.parameter)
 
 
-def _bounds(asked: Asked) -> list[Decimal]:
-    texts = [each.strip() for each in asked.how.split(",")]
+def bounds_of(text: str, parameter: str) -> list[Decimal]:
+    """The numbers at which bands begin. Refuses other texts."""
+    texts = [each.strip() for each in text.split(",")]
     if len(texts) > MOST_BOUNDS:
-        asked.refuse(f"At most {MOST_BOUNDS} numbers begin bands.", "too_many")
+        refuse(parameter, "too_many", f"At most {MOST_BOUNDS} numbers begin bands.")
     if not all(_BOUND.fullmatch(each) for each in texts):
-        asked.refuse("Bands are the numbers at which they begin, such as `18,30,50`.")
+        refuse(parameter, "invalid", "Bands are the numbers at which they begin, such as `18, 30, 50`.")
     bounds = [Decimal(each) for each in texts]
     if bounds != sorted(set(bounds)):
-        asked.refuse("The numbers at which bands begin grow from left to right.")
+        refuse(parameter, "invalid", "The numbers at which bands begin grow from left to right.")
     return bounds
 
 

@@ -43,7 +43,7 @@ class _Table:
     sentence: Callable[[int, int], str]
 
     def test(self) -> tuple[float, float]:
-        """The p-value of the chi-squared test, and Cramér's V. (1.0, 0.0) if the table cannot be tested."""
+        """The p-value of the chi-squared test, and Cramér's V. 1 and 0 if the table cannot be tested."""
         found = chance.chi_squared(self.rows)
         return (found.p, found.effect) if found else (1.0, 0.0)
 
