@@ -12,7 +12,7 @@ from django.contrib import admin
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
-from surveys.admin import analysing, answers, asking, exporting, history, responses, results, themes
+from surveys.admin import analysing, answers, asking, crossing, exporting, history, responses, results, themes
 from surveys.admin.preview.urls import PREVIEW_ROUTES
 from surveys.admin.script.urls import SCRIPT_ROUTES
 from surveys.admin.settings_urls import SETTINGS_ROUTES
@@ -43,6 +43,7 @@ ROUTES: list[tuple[str, View, str]] = [
     ("results/themes/<int:block_id>/", themes.themes, "results_themes"),
     ("results/export/", results.export, "results_export"),
     ("results/exported/", exporting.exported, "results_exported"),
+    ("results/cross/", crossing.cross, "cross"),
     ("results/counting/", results.counting, "results_counting"),
     ("results/analyse/", analysing.analyse, "results_analyse"),
     ("results/analysis/", analysing.progress, "results_analysis"),
