@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -128,11 +129,22 @@ def list_page(
     expression = cast(str | None, filters.get("where"))
     script = partial(script_cache.script_of, project)
     selecting.refuse_faults(expression, script=script, solutions=solutions)
-    known = partial(_kept_total, project, {})
-    with selecting.slot(expression, responses=known, script=script, community_id=project.community_id):
+    with selecting_slot(project, expression):
         return _page(
             project, _by_user(project, filters), descending, page, per_page, after, solutions=solutions
         )
+
+
+def selecting_slot(project: Project, where: str | None) -> AbstractContextManager[None]:
+    """Let an expression without faults select among a project's responses. Raises Unavailable if it is much
+    work, and other large jobs are running, or if it takes too long.
+    """
+    return selecting.slot(
+        where,
+        responses=partial(_kept_total, project, {}),
+        script=partial(script_cache.script_of, project),
+        community_id=project.community_id,
+    )
 
 
 def _page(
