@@ -124,6 +124,7 @@ class DeliveryForm(ScheduleForm):
             "What people agree to before their first answer is stored, and how long answers are kept.",
             "hidden",
             ("consent", "keep_responses_days"),
+            is_rare=True,
         ),
         Section("How often", "", "limit", ("max_completes_per_user", "change_poll", "lock_graded_answers")),
         Section(
@@ -132,6 +133,7 @@ class DeliveryForm(ScheduleForm):
             "partial, and marked. Deleting a completed response frees its place.",
             "limit",
             ("max_completes", "quotas"),
+            is_rare=True,
         ),
         Section(
             "Robots and crowds",
@@ -140,6 +142,7 @@ class DeliveryForm(ScheduleForm):
             "web",
             ("max_begun_per_minute",),
             more="admin/surveys/project/proofs.html",
+            is_rare=True,
         ),
         Section("On the page", "", "web", ("advance_on_choice", "review", "indexed")),
         Section(
@@ -153,6 +156,7 @@ class DeliveryForm(ScheduleForm):
             "What the link to the survey may say about where somebody comes from, such as ?campaign=mail.",
             "link",
             ("address_fields",),
+            is_rare=True,
         ),
         Section(
             "Invitation",
@@ -163,6 +167,7 @@ class DeliveryForm(ScheduleForm):
                 *PREMIUM_INVITATION,
             ),
             more="admin/surveys/project/invitation.html",
+            is_rare=True,
         ),
     )
 
