@@ -61,7 +61,7 @@ async function notesOn(address) {
 
 const DARK = /prefers-color-scheme:\s*dark/;
 
-/** Draws the page in the frame by day or by night, whatever the browser prefers: its rules for the night hold or not. */
+/** Draws the page in the frame by day or by night, as chosen: its rules for the night hold or not. */
 function showScheme(frame, scheme) {
   const shown = frame.contentDocument;
   if (!shown) return;
