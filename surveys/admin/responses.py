@@ -31,10 +31,10 @@ from communities.staff.texts import moment, number
 from surveys import response_sources
 from surveys.admin import exporting, results
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.admin.respondents import STATUSES, SUSPECTED, names_of, noun_of, title_of
+from surveys.admin.respondents import REFUSED, STATUSES, SUSPECTED, names_of, noun_of, title_of
 from surveys.drawing.figures.filters import ConditionForm
 from surveys.models import Conversation, Project
-from surveys.services.conversations import admission
+from surveys.services.conversations import admission, places
 from surveys.services.conversations.admission import ProofFigures
 from surveys.services.ground import access
 from surveys.services.responses import deletion, reading
@@ -72,6 +72,8 @@ def responses(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         "leaving": _leaving(page),
         "proofs": proofs_of(page.project),
         "suspected_address": f"{page.address()}?suspected=true",
+        "refused": places.refused(page.project) if _may_be_refused(request, page.project) else 0,
+        "refused_address": f"{page.address()}?status={REFUSED[0]}",
         "exports": exporting.offered(page, query="", count=count) if count else None,
     }
     return page.render(request, LIST, context)
@@ -241,7 +243,8 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
     if project.is_poll:
         columns = [each for each in columns if each.label not in ("Status", "Begun", "Answers")]
     else:
-        filters.insert(0, Filter("status", "Status", STATUSES, _by_status))
+        statuses = [*STATUSES, REFUSED] if _may_be_refused(request, project) else STATUSES
+        filters.insert(0, Filter("status", "Status", statuses, _by_status))
     if tells_scores:
         columns = [each for each in columns if each.label != "Begun"]  # the table would be too wide
         columns.insert(2, Column("Score", lambda row: _score(scores.get(row.pk)), is_number=True))
@@ -261,6 +264,12 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
         load=load,
         days=days,
     )
+
+
+def _may_be_refused(request: HttpRequest, project: Project) -> bool:
+    """Whether the list can be filtered by refusals at the end; also while a limit is taken away."""
+    has_limit = bool(project.quotas) or project.max_completes is not None
+    return has_limit or request.GET.get("status") == REFUSED[0]
 
 
 def _tells_scores(page: ProjectPage) -> bool:
@@ -300,6 +309,8 @@ def _orders(project: Project, *, is_by_time: bool) -> Mapping[str, Order]:
 
 
 def _by_status(rows: QuerySet[Any], status: str) -> QuerySet[Any]:
+    if status == REFUSED[0]:
+        return rows.filter(outcome__startswith=status)
     return rows.filter(completed_at__isnull=status == "partial")
 
 
@@ -312,9 +323,16 @@ def _by_provider(rows: QuerySet[Any], provider: str) -> QuerySet[Any]:
 
 
 def _status(row: Conversation) -> SafeString:
-    sign, word = ("done", "Complete") if row.completed_at else ("pending", "So far")
-    mark = format_html(' <span class="badge">{}</span>', "Suspected") if row.is_suspected else ""
-    return format_html('<span class="state {}">{}</span>{}', sign, word, mark)
+    (_, done), (_, partial) = STATUSES
+    sign, word = ("done", done) if row.completed_at else ("pending", partial)
+    marks = [(REFUSED[1],)] if row.outcome else []
+    marks += [("Suspected",)] if row.is_suspected else []
+    return format_html(
+        '<span class="state {}">{}</span>{}',
+        sign,
+        word,
+        format_html_join("", ' <span class="badge">{}</span>', marks),
+    )
 
 
 def _leaving(page: ProjectPage) -> Sequence[Mapping[str, object]]:

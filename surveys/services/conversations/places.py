@@ -5,6 +5,7 @@
     move(project, …)            when a completed vote changes
     free(project, …)            when a completed response is deleted
     add(project, …)             after an import, which has the `lock` since it began
+    mark(refusal, …)            after a refusal at the end
     first_full, figures         for pages and staff
     count(project_id=…)         for a worker, and take_up(at=…) for the sweep that wakes it
 
@@ -26,7 +27,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from communities.ground.errors import Conflict, violation
@@ -37,8 +38,8 @@ from communities.services.tenants import settings as community_settings
 from surveys.engine import where
 from surveys.engine.script import Script
 from surveys.engine.walk.runner import State
-from surveys.models import Project, QuotaCount
-from surveys.services.ground import script_settings, selecting
+from surveys.models import Conversation, Project, QuotaCount
+from surveys.services.ground import anonymity, feed_order, script_settings, selecting
 from surveys.services.scripts import editing as scripts
 
 COUNT = "surveys.count_places"
@@ -56,26 +57,31 @@ _FIRST = uuid.UUID(int=0)
 class Full(Conflict):
     """The project takes no more completed responses, or none that satisfy a quota.
 
-    `words` are for the respondent.
+    `words` are for the respondent. `outcome` is stored with the response that is refused at its end, if
+    there is one: `response_id` (see `mark`).
     """
 
-    def __init__(self, field: str, words: str) -> None:
+    def __init__(self, field: str, words: str, *, outcome: str = Conversation.FULL) -> None:
         message = f"`{field}` is reached: this project takes no more such responses."
         super().__init__(message, violations=[violation(field, "full", message)])
         self.words = words
+        self.outcome = outcome
+        self.response_id: uuid.UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """How many completed responses there are of those that a limit allows; `where` is empty for all.
 
-    While a worker counts, `filled` is the number of those that it has counted.
+    While a worker counts, `filled` is the number of those that it has counted. `refused` is the number of
+    responses that it refused at their end.
     """
 
     where: str
     limit: int
     filled: int
     is_counting: bool = False
+    refused: int = 0
 
     @property
     def is_full(self) -> bool:
@@ -130,9 +136,41 @@ def take(project: Project, response_id: uuid.UUID, state: State) -> None:
     if project.max_completes is None and not project.quotas:
         return
     lock(project)
-    if project.max_completes is not None and _completed(project.pk) >= project.max_completes:
-        raise Full("settings.max_completes", WORDS)
-    _fill(project, response_id, state, before={})
+    try:
+        if project.max_completes is not None and _completed(project.pk) >= project.max_completes:
+            raise Full("settings.max_completes", WORDS)
+        _fill(project, response_id, state, before={})
+    except Full as refusal:
+        refusal.response_id = response_id
+        raise
+
+
+@in_transaction
+def mark(refusal: Full, *, at: datetime) -> None:
+    """Keep with a response that a limit refused its end (rule 6.290). The next move takes the mark away.
+
+    Call it after the transaction that the refusal has undone.
+    """
+    if refusal.response_id is None:
+        return
+    found = Conversation.objects.select_related("project").only("id", "project")
+    row = found.filter(pk=refusal.response_id).first()
+    if row is None:
+        return
+    is_anonymous = row.project.is_anonymous
+    with prepared() as cursor:
+        cursor.execute(
+            "UPDATE surveys_conversation SET outcome = %s, updated_at = %s, is_settled = %s,"
+            f" changed_in = {feed_order.moved(is_anonymous=is_anonymous)}"
+            " WHERE id = %s AND completed_at IS NULL AND outcome IS DISTINCT FROM %s",
+            [
+                refusal.outcome,
+                anonymity.rounded(project=row.project, at=at),
+                not is_anonymous,
+                row.pk,
+                refusal.outcome,
+            ],
+        )
 
 
 def move(project: Project, response_id: uuid.UUID, state: State) -> None:
@@ -153,7 +191,9 @@ def _fill(project: Project, response_id: uuid.UUID, state: State, *, before: Map
         change = holds(quota["where"]) - before.get(key, 0)
         if change > 0 and counts[key].filled >= quota["limit"]:
             # Otherwise those who answer so again and again would learn when somebody else did (rule 7.120).
-            raise Full("settings.quotas", WORDS) if project.is_anonymous else _full(place, quota)
+            if project.is_anonymous:
+                raise Full("settings.quotas", WORDS, outcome=f"{Conversation.FULL}:quotas")
+            raise _full(place, quota, outcome=f"{Conversation.FULL}:{key}")
         changes[key] = change
     if not counts.keys() <= quotas.keys:
         script_settings.forget_counts(project.pk, but=[*quotas.keys])
@@ -201,17 +241,33 @@ def add(project: Project, response_ids: Sequence[uuid.UUID]) -> None:
 
 
 def figures(project: Project) -> Sequence[Figure]:
-    """How far each limit of a project is used. Keeps what had to be counted."""
-    found = list[Figure]()
+    """How far each limit of a project is used. Keeps what had to be counted.
+
+    Of anonymous projects it is not stored which quota refused a response.
+    """
+    found, refused = list[Figure](), _refused(project)
     if project.max_completes is not None:
-        found.append(Figure("", project.max_completes, _completed(project.pk)))
+        number = refused.get(Conversation.FULL, 0)
+        found.append(Figure("", project.max_completes, _completed(project.pk), refused=number))
     if project.quotas:
         quotas = _Quotas(project)
         counts = quotas.counts(quotas.texts)
         for each in project.quotas:
-            count = counts[quotas.key(each["where"])]
-            found.append(Figure(each["where"], each["limit"], count.filled, count.to is not None))
+            key = quotas.key(each["where"])
+            count, number = counts[key], refused.get(f"{Conversation.FULL}:{key}", 0)
+            found.append(Figure(each["where"], each["limit"], count.filled, count.to is not None, number))
     return found
+
+
+def refused(project: Project) -> int:
+    """How many responses limits refused at their end (rule 6.290)."""
+    return sum(_refused(project).values())
+
+
+def _refused(project: Project) -> Mapping[str, int]:
+    """The number of these responses by their stored `outcome`."""
+    rows = Conversation.objects.filter(project_id=project.pk, outcome__isnull=False, is_listed=True)
+    return dict(rows.values_list("outcome").annotate(number=Count("pk")))
 
 
 # --- Counting by a worker -------------------------------------------------------------------------
@@ -370,8 +426,8 @@ def _one(response_id: uuid.UUID) -> Part:
     return "c.id = %s", [response_id]
 
 
-def _full(place: int, quota: Mapping[str, Any]) -> Full:
-    return Full(f"settings.quotas[{place}]", quota["message"] or WORDS)
+def _full(place: int, quota: Mapping[str, Any], *, outcome: str = Conversation.FULL) -> Full:
+    return Full(f"settings.quotas[{place}]", quota["message"] or WORDS, outcome=outcome)
 
 
 def _hold(project_id: int) -> None:

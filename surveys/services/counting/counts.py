@@ -47,6 +47,7 @@ class Selection:
     submitted_before: datetime | None = None
     provider: str | None = None
     suspected: bool | None = None
+    outcome: str | None = None  # for exports
     fields: tuple[tuple[str, str], ...] = ()
     where: str | None = None
     language: str = ""
