@@ -326,6 +326,7 @@ TABLE: dict[str, tuple[str, str]] = {
         "401 404 404 403 400 400 404 400",
     ),
     "surveys/project/<int:project_id>/script/projects/": (JSON_OF_EDITORS, NO_SUCH_METHOD_OF_EDITORS),
+    "surveys/project/<int:project_id>/script/versions/": (JSON_OF_EDITORS, NO_SUCH_METHOD_OF_EDITORS),
     "surveys/project/<int:project_id>/script/save/": (
         NO_SUCH_METHOD_OF_EDITORS,
         "401 404 404 403 400 400 404 400",
