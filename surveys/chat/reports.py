@@ -85,7 +85,7 @@ def of_survey(project: Project, *, at: datetime) -> Report:
     if found.least_answers and len(lines) == 1:
         lines = [f"Thank you! Results are shown once {found.least_answers} people have answered."]
     charted = [block for block in blocks if block["distribution"]][:MOST_PANELS]
-    return Report("\n\n".join(lines), [_panel(block) for block in charted])
+    return Report("\n\n".join(lines), [panel(block) for block in charted])
 
 
 def _winner(tallies: Sequence[Tally], voters: int) -> str:
@@ -98,7 +98,8 @@ def _winner(tallies: Sequence[Tally], voters: int) -> str:
     return f"{', '.join(first[:-1])} and {first[-1]} got the most votes: {most:,} each, of {voters:,}."
 
 
-def _panel(block: Figures) -> Panel:
+def panel(block: Figures) -> Panel:
+    """The panel of a question with a distribution."""
     return Panel(block["prompt"], plural(block["response_count"], "answer"), _tallies(block))
 
 
