@@ -6,11 +6,12 @@ Everything is exact, whatever the order in which the numbers were counted.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 MAX_BINS = 20
 QUARTILES = (1, 2, 3)
@@ -74,6 +75,17 @@ def indexes(count: int, quartile: int) -> tuple[int, int]:
     """The indexes of the two numbers around a quartile (1 to 3), if the numbers are sorted."""
     index = (count - 1) * quartile // 4
     return index, min(index + 1, count - 1)
+
+
+def of_frequencies(numbers: Sequence[float], frequencies: Sequence[int], lows: Sequence[float]) -> Spread:
+    """The spread of sorted numbers with their frequencies, in the bins that begin at `lows`."""
+    ends = list(accumulate(frequencies))
+    pairs = [indexes(ends[-1], quartile) for quartile in QUARTILES]
+    around = [[float(numbers[bisect_right(ends, index)]) for index in pair] for pair in pairs]
+    below = [0, *ends]
+    begins = [below[bisect_left(numbers, low)] for low in lows]
+    counts = [end - begin for begin, end in pairwise([*begins, ends[-1]])]
+    return Spread([(low, high) for low, high in around], counts)
 
 
 def between(around: tuple[Decimal, Decimal], count: int, quartile: int) -> Decimal:

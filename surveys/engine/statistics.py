@@ -13,12 +13,10 @@ number, or without a number, are one group.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any
 
 from surveys.engine import spread
@@ -227,12 +225,8 @@ def _quartiles(groups: Sequence[AnswerGroup]) -> list[float | None]:
         around = [(Decimal(repr(low)), Decimal(repr(high))) for low, high in groups[0].spread.around]
     elif groups and all(group.point is not None for group in groups):
         points = sorted((group.point or 0, group.numbers) for group in groups)
-        ends = list(accumulate(numbers for _, numbers in points))
-
-        def at(index: int) -> Decimal:
-            return Decimal(points[bisect_right(ends, index)][0])
-
-        around = [(at(low), at(high)) for low, high in (spread.indexes(count, n) for n in spread.QUARTILES)]
+        spread_of_points = spread.of_frequencies(*zip(*points, strict=True), ())
+        around = [(Decimal(low), Decimal(high)) for low, high in spread_of_points.around]
     else:
         return [None] * len(spread.QUARTILES)
     return [
