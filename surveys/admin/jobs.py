@@ -9,13 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from communities.ground.actors import Actor, Role
+from communities.ground.actors import Actor, Level, Role
 from communities.staff.base import CommunityModelAdmin, Nav
 from communities.staff.listing import Column, Empty, Filter, Listing, Order
 from communities.staff.texts import moment
@@ -57,7 +57,10 @@ class AnalysisAdmin(CommunityModelAdmin[Analysis]):
     def rows(self, actor: Actor) -> QuerySet[Analysis]:
         present = super().rows(actor).filter(project__deleted_at__isnull=True)
         rows = present.select_related("project").defer("blocks_as_json", "checkpoint", "summary")
-        return rows if actor.is_admin else rows.filter(project__author_id=actor.user_id)
+        if actor.is_admin:
+            return rows
+        owned = [pk for pk, level in actor.grants.items() if level == Level.OWN]
+        return rows.filter(Q(project__author_id=actor.user_id) | Q(project_id__in=owned))
 
     def listing(self, request: HttpRequest, actor: Actor) -> Listing[Analysis]:
         free = " They are free here." if provider_is_free() else ""

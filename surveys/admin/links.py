@@ -47,12 +47,12 @@ PREVIEW = "admin/surveys/project/links_preview.html"
 HOME = "share_links"
 
 
-def _editors_page(view: Tab) -> Callable[..., HttpResponseBase]:
-    """A page of the tab Share for people who may edit the project. Raises PermissionDenied for others."""
+def _owners_page(view: Tab) -> Callable[..., HttpResponseBase]:
+    """A page of the tab Share for people who own the project. Raises PermissionDenied for others."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, page: ProjectPage, **parts: object) -> HttpResponseBase:
-        if not page.may_edit:
+        if not page.may_own:
             raise PermissionDenied
         return view(request, page, **parts)
 
@@ -62,7 +62,7 @@ def _editors_page(view: Tab) -> Callable[..., HttpResponseBase]:
 # --- The list -------------------------------------------------------------------------------------------
 
 
-@_editors_page
+@_owners_page
 @require_safe
 def all_links(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """The links of a project, newest first, and the state of the mails."""
@@ -147,7 +147,7 @@ def _mail_state(link: PersonalLink, mails: Mapping[int, str], *, has_refused: bo
     return format_html("<span>{}</span>", told)
 
 
-@_editors_page
+@_owners_page
 @require_safe
 def file(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBase:
     """The valid links as a file with names, mail addresses and the links' addresses."""
@@ -169,7 +169,7 @@ def file(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBa
 # --- One link -------------------------------------------------------------------------------------------
 
 
-@_editors_page
+@_owners_page
 @require_safe
 def one(request: HttpRequest, page: ProjectPage, link_id: uuid.UUID) -> HttpResponseBase:
     """One link: its address, the progress of its member, and the possible actions."""
@@ -210,7 +210,7 @@ def _link(page: ProjectPage, link_id: uuid.UUID) -> PersonalLink:
     return link
 
 
-@_editors_page
+@_owners_page
 def revoke(request: HttpRequest, page: ProjectPage, link_id: uuid.UUID) -> HttpResponseBase:
     """Revoke a link."""
     _link(page, link_id)
@@ -265,7 +265,7 @@ class SendForm(once.TicketForm):
         return Choice(cleaned.get("who") or Who.ALL, cleaned["term"], cleaned.get("member"))
 
 
-@_editors_page
+@_owners_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def send(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """Choose and write; check the mail and the counts; send."""

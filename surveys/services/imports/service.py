@@ -82,7 +82,7 @@ def _store(actor: Actor, walked: WalkedImport, options: ImportOptions, at: datet
     project = repository.lock_project(project_id=walked.project.pk)
     if project is None:
         raise NotFound(access.NO_PROJECT)
-    access.require_editor(actor=actor, project=project)
+    access.require_owner(actor=actor, project=project)
     if not walked.fits(project):
         message = "The project has changed while the responses were checked. Please retry."
         raise Conflict(message, retry_after=1)

@@ -87,7 +87,7 @@ def walk(
     that has no questions, and responses whose walks take more than `MOST_SECONDS`.
     """
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
-    access.require_editor(actor=actor, project=project)
+    access.require_owner(actor=actor, project=project)
     stored = script_cache.get(project_id, project.revision).stored
     script, complete_blocks = stored.script, stored.complete_blocks
     if not any(block.asks for block in script.blocks):

@@ -144,7 +144,7 @@ def make_links(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -
 
     The first `service.MOST_AT_ONCE` chosen members without a link that is valid for LEAST_LEFT get one.
     """
-    service.require_editor(actor=actor, project_id=project_id)
+    service.require_owner(actor=actor, project_id=project_id)
     locked = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)
     project = lookup.one(locked, project_id)
     usable = PersonalLink.objects.filter(
@@ -165,7 +165,7 @@ def preview(
     else to the first member. Raises NotFound, and Forbidden for actors who may not make links. Nothing is
     stored, and the members are read only once.
     """
-    project = service.require_editor(actor=actor, project_id=project_id)
+    project = service.require_owner(actor=actor, project_id=project_id)
     left = mail_sums.left(community_id=project.community_id, at=at)
     reach, people = _reached(project, choice, at, left=left)
     if not people:
@@ -193,7 +193,7 @@ def send(*, actor: Actor, project_id: int, choice: Choice, subject: str, text: s
     sending without any recipient because the community's limit for today is used up. Of two simultaneous
     sendings the second waits, so that both limits are kept. Returns the recipients' counts.
     """
-    service.require_editor(actor=actor, project_id=project_id)
+    service.require_owner(actor=actor, project_id=project_id)
     locked = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)
     project = lookup.one(locked, project_id)
     if not (project.is_live_at(at) or project.is_pending_at(at)):

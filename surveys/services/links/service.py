@@ -40,12 +40,12 @@ _ERASE = """
 """
 
 
-def require_editor(*, actor: Actor, project_id: int) -> Project:
+def require_owner(*, actor: Actor, project_id: int) -> Project:
     """Return the project. Refuses actors who may not make links: only creators of the project and
     admins may.
     """
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
-    access.require_editor(actor=actor, project=project)
+    access.require_owner(actor=actor, project=project)
     return project
 
 
@@ -70,7 +70,7 @@ def create(
     Refuses all links, with a violation for each id that is repeated or that is not the id of a present,
     active member. On anonymous projects it refuses metadata.
     """
-    require_editor(actor=actor, project_id=project_id)
+    require_owner(actor=actor, project_id=project_id)
     # Under the lock, the privacy of the project cannot change.
     project = repository.lock_project(project_id=project_id)
     if project is None:
@@ -136,12 +136,12 @@ def revoke(*, actor: Actor, link_id: uuid.UUID, project_id: int | None = None, a
     community does not have.
     """
     if project_id is not None:
-        require_editor(actor=actor, project_id=project_id)
+        require_owner(actor=actor, project_id=project_id)
     links = PersonalLink.objects.filter(project__in=Project.objects.in_community(actor.community_id))
     link = links.select_for_update(of=("self",)).filter(pk=link_id).first()
     if link is None or project_id not in (None, link.project_id):
         raise NotFound("There is no such link.")
-    project = require_editor(actor=actor, project_id=link.project_id)
+    project = require_owner(actor=actor, project_id=link.project_id)
     if link.revoked_at is None:
         link.revoked_at = at
         link.save(update_fields=["revoked_at"])

@@ -34,7 +34,14 @@ from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import ApiKey, Community, Identity, Invitation, Mail, Member, User
 from communities.services.api_keys import keys
 from communities.services.inviting import access_decisions
-from communities.services.people import identities, invitation_access, member_changes, members, memberships
+from communities.services.people import (
+    identities,
+    invitation_access,
+    member_changes,
+    members,
+    memberships,
+    project_grants,
+)
 from communities.services.people import personal_data as membership_data
 from communities.services.trail import audit
 from surveys.models import Completion, PersonalLink, Project, ResponseDeletion, ScriptDraft
@@ -205,6 +212,7 @@ def _merge_memberships(
     rewards.merge(keep_id=own.pk, drop_id=other.pk, community_id=community_id, at=at)
     PersonalLink.objects.filter(member=other).update(member=own)
     Invitation.objects.filter(member=other).update(member=own)
+    project_grants.merge(keep_id=own.pk, drop_id=other.pk)
     _take_over(own, other, at=at, rounded_to=rounded_to)
     LogEntry.objects.filter(
         content_type__app_label="communities", content_type__model="member", object_id=str(other.pk)
@@ -266,6 +274,7 @@ def _take_over(own: Member, other: Member, *, at: datetime, rounded_to: Rounding
     own.joined_at = min(filter(None, (own.joined_at, other.joined_at)), default=None)
     own.nick, own.avatar_url = own.nick or other.nick, own.avatar_url or other.avatar_url
     own.email = own.email or other.email
+    own.attributes = {**other.attributes, **own.attributes}
     own.mail_refused_at = own.mail_refused_at or other.mail_refused_at
     if other.roles_told_at and (own.roles_told_at is None or other.roles_told_at > own.roles_told_at):
         own.role_ids, own.roles_told_at = other.role_ids, other.roles_told_at

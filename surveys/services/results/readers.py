@@ -49,7 +49,7 @@ def read(
         raise Forbidden(WHOLE_ALONE)
     if not reads_people and project.is_anonymous:
         return shared.read(project=project, at=at)
-    derives = access.may_read_solutions(actor=actor)
+    derives = access.may_read_solutions(actor=actor, project=project)
     script = partial(script_cache.script_of, project)
     selecting.refuse_faults(selection.where, script=script, solutions=derives)
     counted = very_large.count(

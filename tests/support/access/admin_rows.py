@@ -153,6 +153,7 @@ TABLE: dict[str, tuple[str, str]] = {
         "communities/member",
         "int:member_id",
         award=(PAGE_OF_ADMINS, SAME),
+        reading=(PAGE_OF_ADMINS, LEADS_ADMINS_ON),
         reset=(PAGE_OF_ADMINS, LEADS_ADMINS_ON),
         ledger=(PAGE_OF_ADMINS, SAME),
         access=(PAGE_OF_ADMINS, SAME),
@@ -348,6 +349,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "surveys/project/<int:project_id>/share/qr.svg": (PAGE_OF_MEMBERS, SAME),
     "surveys/project/<int:project_id>/share/qr.png": (PAGE_OF_MEMBERS, SAME),
     "surveys/project/<int:project_id>/share/values/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
+    "surveys/project/<int:project_id>/share/people/": (EDITORS, "302 404 403 403 404 404 404 404"),
     "surveys/project/<int:project_id>/share/links/": (EDITORS, NO_SUCH_METHOD_FOR_EDITORS),
     "surveys/project/<int:project_id>/share/links/send/": (EDITORS, "302 404 403 403 422 422 404 422"),
     "surveys/project/<int:project_id>/share/links/file/<str:format>/": (EDITORS, NO_SUCH_METHOD_FOR_EDITORS),
@@ -368,6 +370,19 @@ TABLE: dict[str, tuple[str, str]] = {
     "surveys/project/delete/": (NOBODY, SAME),
     "surveys/project/restore/": (NO_SUCH_METHOD_FOR_STAFF, "302 404 302 302 302 302 302 302"),
 }
+
+# Addresses of a project that need its owner: a person who may only edit it gets the status of other creators.
+OWNERS_ALONE = (
+    "surveys/project/<path:object_id>/history/",
+    "surveys/project/<int:project_id>/history/",
+    "surveys/project/<int:project_id>/responses/<uuid:response_id>/delete/",
+    "surveys/project/<int:project_id>/responses/<uuid:response_id>/restore/",
+    "surveys/project/<int:project_id>/results/analyse/",
+    "surveys/project/<int:project_id>/results/answers/<int:block_id>/<uuid:response_id>/",
+    "surveys/project/<int:project_id>/results/themes/",
+    "surveys/project/<int:project_id>/share/links/",
+    "surveys/project/<int:project_id>/share/people/",
+)
 
 SCRIPT = "admin/surveys/project/<int:project_id>/script/"
 # Requests of the script editor with a body: method, address, body, and the status for each role.
@@ -391,6 +406,8 @@ FOREIGN_IDS: list[tuple[str, str, str, Any]] = [
     ),
     ("post", f"{PROJECTS}restore/", "project_id", "id=ID"),
     ("get", f"{PROJECTS}<int:project_id>/share/links/send/", "member_id", "?member=ID&who=one"),
+    ("get", f"{PROJECTS}<int:project_id>/share/people/", "member_id", "?search=ID"),
+    ("post", f"{PROJECTS}<int:project_id>/share/people/", "member_id", "member=ID&level=own"),
     ("get", f"{PROJECTS}<int:project_id>/responses/", "user_id", "?q=ID"),
     ("get", f"{PROJECTS}<int:project_id>/results/", "block_id", "?segment_by=ID"),
     ("get", "admin/communities/member/", "member_id", "?q=ID"),

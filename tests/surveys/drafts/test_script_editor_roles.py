@@ -38,7 +38,9 @@ class Scene:
         self.browsers: dict[str, Client] = {
             "admin": Staff(community=community).client,
             "creator at own": Staff("creator", community=community, user=author.user).client,
-            "creator at another's": Staff("creator", community=community).client,
+            "creator at another's": Staff("creator", community=community)
+            .given("read", int(self.made["id"]))
+            .client,
         }
 
     def act(self, action: str, role: str) -> Any:
