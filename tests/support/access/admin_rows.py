@@ -87,6 +87,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "r/<path:content_type_id>/<path:object_id>/": (NOBODY, SAME),
     "^(?P<app_label>APPS)/$": (GOES_ON, SAME),
     "(?P<url>.*)$": (NOBODY, SAME),
+    "failed-work/": (LIST_OF_ADMINS, SAME),
     "picture/": (LIST_OF_CREATORS, NO_SUCH_METHOD_FOR_STAFF),
     "picture/upload/": (NO_SUCH_METHOD_FOR_STAFF, "302 404 404 400 400 400 400 400"),
     "community/<int:community_id>/": (
