@@ -101,8 +101,17 @@ def require(request: HttpRequest, community_id: int, name: str) -> None:
     Call this for communities that require one. Raises SecondFactorMissing.
     """
     if is_missing(request):
-        types = sorted(_factors_of(int(request.user.pk or 0)).values_list("type", flat=True))
-        raise SecondFactorMissing(community_id, name, types[0] if types else None)
+        raise SecondFactorMissing(community_id, name, unproven(request))
+
+
+def unproven(request: HttpRequest) -> str | None:
+    """The type of a second factor that the signed-in person has, and has not proven in this session; None if
+    there is none, or one is proven.
+    """
+    if is_proven(request):
+        return None
+    types: list[str] = sorted(_factors_of(int(request.user.pk or 0)).values_list("type", flat=True))
+    return types[0] if types else None
 
 
 def require_own(*, user_id: int) -> None:

@@ -84,10 +84,10 @@ def restorable(*, actor: Actor, at: datetime) -> Sequence[Project]:
 def delete_overdue(*, at: datetime) -> int:
     """Delete all projects for good that can no longer be restored. Returns the number of deleted projects."""
     overdue = Project.with_deleted.filter(deleted_at__lte=at - UNDO_PERIOD)
-    ids = overdue.order_by("deleted_at", "pk").values_list("pk", flat=True)[:BATCH]
     return change_each(
-        ids,
+        overdue.order_by("deleted_at", "pk"),
         lambda project_id: _delete_for_good(project_id, at=at),
+        most=BATCH,
         fault="removal.fault",
         key_name="project_id",
     )

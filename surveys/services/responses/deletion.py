@@ -86,16 +86,19 @@ def delete_due(*, at: datetime) -> int:
     deleted project wait: they are deleted with the project, or as soon as it is restored.
     """
     present = ResponseDeletion.objects.filter(project__deleted_at__isnull=True)
-    due = present.filter(deletes_at__lte=at).order_by("deletes_at", "pk")
-    ids = list(due.values_list("pk", flat=True)[:MOST_AT_ONCE])
-    return change_each(ids, lambda response_id: _delete(response_id, at), fault="response_deletion.fault")
+    return change_each(
+        present.filter(deletes_at__lte=at).order_by("deletes_at", "pk"),
+        lambda response_id: _delete(response_id, at),
+        most=MOST_AT_ONCE,
+        fault="response_deletion.fault",
+    )
 
 
 def delete_expired(*, at: datetime) -> int:
     """Delete responses that are older than their project keeps them (rule 7.110).
 
     Returns the number of deleted responses. Each response is deleted in its own transaction, at most
-    MOST_AT_ONCE responses of a project in one run.
+    MOST_AT_ONCE completed and as many unfinished responses of a project in one run.
     """
     keeping = Project.objects.filter(keep_responses_days__isnull=False).order_by("pk")
     count = 0
@@ -104,19 +107,12 @@ def delete_expired(*, at: datetime) -> int:
         latest = rounding.length(anonymity.rounding_of(project))
         before = at - timedelta(days=project.keep_responses_days or 0) - latest
         expire = partial(_expire, before=before, at=at)
-        count += change_each(_expired(project.pk, before), expire, fault="response_expiry.fault")
+        own = Conversation.objects.filter(project_id=project.pk)
+        completed = own.filter(completed_at__lt=before).order_by("completed_at", "pk")
+        unfinished = own.filter(completed_at__isnull=True, updated_at__lt=before).order_by("updated_at", "pk")
+        for rows in (completed, unfinished):
+            count += change_each(rows, expire, most=MOST_AT_ONCE, fault="response_expiry.fault")
     return count
-
-
-def _expired(project_id: int, before: datetime) -> list[uuid.UUID]:
-    """Return conversations that were completed before a time, and unfinished conversations that were last
-    changed before it.
-    """
-    own = Conversation.objects.filter(project_id=project_id)
-    completed = own.filter(completed_at__lt=before).order_by("completed_at")
-    unfinished = own.filter(completed_at__isnull=True, updated_at__lt=before).order_by("updated_at")
-    found = [*completed.values_list("pk", flat=True)[:MOST_AT_ONCE]]
-    return [*found, *unfinished.values_list("pk", flat=True)[: MOST_AT_ONCE - len(found)]]
 
 
 @again_after_deadlock
