@@ -27,7 +27,7 @@ from surveys.admin.project_forms import IdsField, ProjectForm, Section, premium
 from surveys.admin.respondents import noun_of
 from surveys.admin.responses import proofs_of
 from surveys.admin.rows import Column, RowsField, RowsWidget
-from surveys.api.project_shapes import MAX_BEGUN, MAX_CONSENT, MAX_ENDS, MAX_LABEL, MAX_QUOTAS
+from surveys.api.project_settings_in import MAX_BEGUN, MAX_CONSENT, MAX_ENDS, MAX_LABEL, MAX_QUOTAS
 from surveys.models import Project
 from surveys.models.project import MAX_DAYS_KEPT
 from surveys.services.conversations import places

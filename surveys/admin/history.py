@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
 from communities.ground.errors import Forbidden, Unavailable
 from communities.models import AuditEntry
 from communities.staff import audit_trail, listing
@@ -59,8 +60,15 @@ def entry(request: HttpRequest, page: ProjectPage, entry_id: uuid.UUID) -> HttpR
         "facts": audit_trail.facts(row),
         "differences": audit_trail.differences(row),
         "back": page.address(),
+        "restore": _restoring(page) if row.action == Action.SCRIPT_UPDATED else "",
     }
     return page.render(request, "admin/surveys/project/history_entry.html", context)
+
+
+def _restoring(page: ProjectPage) -> str:
+    """The editor's list of earlier versions; empty while the script cannot be replaced."""
+    is_closed = page.may_edit and not page.project.is_live_at(page.at)
+    return f"{address_of(page.project.pk, 'script')}?start=version" if is_closed else ""
 
 
 @project_tab("history")

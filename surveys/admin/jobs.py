@@ -25,7 +25,7 @@ from communities.staff.listing import Column, Empty, Filter, Listing, Order
 from communities.staff.texts import moment
 from surveys.admin.frame import address_of
 from surveys.ai import provider_is_free, spending
-from surveys.models import Analysis, Job, Project, ResultsCount
+from surveys.models import Analysis, Job, Project, ResponseFile, ResultsCount
 from surveys.services.links import mailing
 
 STATES = {
@@ -104,14 +104,13 @@ def failed_jobs(community_id: int | None, since: datetime) -> Iterator[Failure]:
     """Analyses that failed, unless a newer one of the same answers was begun, and counts of results."""
     same = {each: OuterRef(each) for each in ("project", "covers", "with_ai")}
     newer = Analysis.objects.filter(pk__gt=OuterRef("pk"), **same)
-    lists: list[tuple[str, QuerySet[Any]]] = [
-        (
-            "Analysis",
-            Analysis.objects.exclude(Exists(newer)).defer("blocks_as_json", "checkpoint", "summary"),
-        ),
-        ("Counting results", ResultsCount.objects.filter(violations__isnull=True).defer("sealed")),
+    analyses = Analysis.objects.exclude(Exists(newer)).defer("blocks_as_json", "checkpoint", "summary")
+    lists: list[tuple[str, QuerySet[Any], str]] = [
+        ("Analysis", analyses, "results"),
+        ("Counting results", ResultsCount.objects.filter(violations__isnull=True).defer("sealed"), "results"),
+        ("Importing a file", ResponseFile.objects.defer("sealed", "sealed_faults"), "responses_import"),
     ]
-    for kind, rows in lists:
+    for kind, rows, tab in lists:
         failed = rows.filter(
             status=Job.Status.FAILED, created_at__gte=since, project__deleted_at__isnull=True
         )
@@ -124,8 +123,8 @@ def failed_jobs(community_id: int | None, since: datetime) -> Iterator[Failure]:
                 reason=row.error or "",
                 at=row.completed_at or row.created_at,
                 community_id=row.project.community_id,
-                address=address_of(row.project_id, "results"),
-                again=address_of(row.project_id, "results"),
+                address=address_of(row.project_id, tab),
+                again=address_of(row.project_id, tab),
                 asks_first=True,
             )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,13 +16,13 @@ from communities.gate.paths import MAX_ID
 from communities.ground.actors import Role
 from surveys.api.analysis_examples import RESULTS
 from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut, OpenTextOut
-from surveys.api.field_filters import PARAMETER, PREFIX, FilteredByFields, of_query
+from surveys.api.field_filters import PARAMETER, FilteredByFields, of_query
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut, ResultVariableOut
 from surveys.models import Conversation, Project, ResultsCount
 from surveys.services.counting import fields as field_counting
-from surveys.services.ground import lookup, metadata
-from surveys.services.results import readers
+from surveys.services.ground import lookup
+from surveys.services.results import dividing, readers
 from surveys.services.results.figures import Figures, Selection
 from surveys.services.results.shared import SharedResults
 
@@ -33,21 +34,34 @@ FIELDS_HELP = (
     "One for each field declared in `settings.hidden_fields`, in that order: how many responses have which "
     "value, for instance how many came from which campaign. Empty for readers of shared results."
 )
+DIVISIONS = (
+    "`12` is the id of a choice (its options), a scale (its points), a ranking (what was ranked first), an "
+    "open question that an analysis has read (its themes), a number or a calculated block. Numbers, scales "
+    "and scores are divided into bands by the numbers at which they begin, as `12:18,30,50`, at most "
+    f"{dividing.MOST_BOUNDS}; without them, bands are chosen by the answers. `12:groups` of a net promoter "
+    "score are promoters, passives and detractors. `score` and other variables of scores have bands too, as "
+    "`score:10,20`. `field.campaign` are the values of a field. `completed.day`, `completed.week` and "
+    "`completed.month` are times of completion in UTC, or in a time zone, as `completed.day:Europe/Berlin`; "
+    "where times are rounded to days, in UTC alone."
+)
 _FILTERS = ("status", "submitted_after", "submitted_before", "provider", "suspected", "where")
 
 
-@extend_schema_field({"type": "string", "pattern": r"^([0-9]+|field\.[a-z0-9_]{1,40})$"})
+@extend_schema_field({"type": "string", "pattern": f"^{dividing.TEXT}$"})
 class SegmentBy(serializers.Field[Any, Any, Any, Any]):
-    """The id of a block, or `field.` and a name."""
+    """What divides responses: the id of a block, or a text of the module `dividing`."""
 
-    default_error_messages = {"invalid": "must be the id of a block, or `field.` and a name."}
+    default_error_messages = {
+        "invalid": "must be the id of a block, or `field.` and a name, a time or a variable of scores."
+    }
 
     def to_internal_value(self, data: Any) -> int | str:
-        if data.startswith(PREFIX) and metadata.is_key(data.removeprefix(PREFIX)):
-            return str(data)
-        if not (data.isascii() and data.isdigit() and 1 <= int(data[: len(str(MAX_ID)) + 1]) <= MAX_ID):
+        if not re.fullmatch(dividing.TEXT, data, re.ASCII):
             self.fail("invalid")
-        return int(data)
+        what, *_ = data.split(":")
+        if what.isdigit() and not 1 <= int(what[: len(str(MAX_ID)) + 1]) <= MAX_ID:
+            self.fail("invalid")
+        return int(data) if data.isdigit() else str(data)
 
     def to_representation(self, value: Any) -> Any:
         return value
@@ -62,8 +76,7 @@ class ResultsIn(FilteredByFields):
     provider = serializers.ChoiceField(choices=Conversation.Provider.values, required=False)
     segment_by = SegmentBy(
         required=False,
-        help_text="The id of a choice or scale, or `field.` and the name of a field, as "
-        "`field.campaign`: all figures are repeated for each of its options, or each of its values.",
+        help_text="All figures are repeated for each segment. " + DIVISIONS,
     )
 
 
@@ -82,16 +95,18 @@ class FiltersOut(serializers.Serializer[Any]):
 
 
 class SegmentOut(EntryOut):
-    count = serializers.IntegerField(help_text="Responses that gave this answer, or have this value.")
+    count = serializers.IntegerField(help_text="Responses in this segment.")
 
 
 class SegmentByOut(serializers.Serializer[Any]):
-    """The block or field that segments the results, and its options, points or values.
+    """What segments the results, and its options, points, bands, themes or values.
 
-    Options, points and declared values are listed even without responses.
+    Options, points, bands, themes and declared values are listed even without responses.
     """
 
-    block_id = serializers.IntegerField(allow_null=True, help_text="Null for a field.")
+    by = serializers.CharField(help_text="As in the request.")
+    title = serializers.CharField(help_text="In words: the prompt of a block, or the name of what divides.")
+    block_id = serializers.IntegerField(allow_null=True, help_text="Null without a question.")
     block_name = serializers.CharField(allow_null=True)
     prompt = serializers.CharField(allow_null=True)
     field = serializers.CharField(allow_null=True, help_text="The field's name; null for a block.")
@@ -99,7 +114,9 @@ class SegmentByOut(serializers.Serializer[Any]):
         many=True,
         help_text="Of a field: its declared values, then others by how many responses have them, and at the "
         "end responses that were not given one, whose `value` is empty. Values that only conversations "
-        "without an answer have are left out.",
+        "without an answer have are left out. Times are in order, each with its first day as `value`; themes "
+        "have their ids as `value`, the most frequent first, and at the end answers without a theme. "
+        "Responses without an answer are in no segment.",
     )
 
 
@@ -220,10 +237,12 @@ class ResultsViewSet(OwnWorkViewSet):
             "moment, without AI or credits, and how many answers mention which theme, where an analysis has "
             "read them. First the questions and content blocks in script order, then "
             "removed questions that have answers. Filters are those of the responses listing. `segment_by` "
-            "repeats the figures of every block for each option of one choice, or each point of one scale. "
+            "repeats the figures of every block for each option of one choice, each point of one scale, or "
+            "what else divides responses. "
             "A respondent who chose several options of a multi punch is in several segments. Both also take "
             "fields of `metadata`: a filter `field.campaign=mail`, and `segment_by=field.campaign` for a "
-            "segment of each value and one of responses without the field, at most 100 together. The number "
+            "segment of each value and one of responses without the field. Values and times make at most 100 "
+            "segments. The number "
             "of segments times that of all entries may be 50,000 at most; entries are the options and points "
             "of all blocks (a block without any counts as one), 11 for each bucket and for all of them "
             "together, 100 for each calculated block, 21 for each declared field, and 15 for each open "

@@ -21,7 +21,8 @@ from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option
 
 MAX_POINT = 20
 REPORTED_TYPES = frozenset({*CHOICES, *NUMBERS, "open_text", "ranking", "content_block"})
-SEGMENT_TYPES = CHOICES | SCALES
+_DISTRIBUTED = CHOICES | SCALES
+SEGMENT_TYPES = _DISTRIBUTED | {"ranking"}
 BlockStatistics = dict[str, Any]
 EntryKey = tuple[int | None, int | str | None]  # an option's id, or a scale's point, or a field's value
 
@@ -74,7 +75,7 @@ def summarize(
     return {
         "response_count": people,
         "distribution": _distribution(entries(block, removed, all_groups), groups, people)
-        if block.type in SEGMENT_TYPES
+        if block.type in _DISTRIBUTED
         else None,
         "stats": _stats(groups) if block.type in NUMBERS else None,
         "ranking": _ranking(_items(block, removed, all_groups), groups) if block.type == "ranking" else None,
@@ -99,8 +100,10 @@ def entries(
 def segment_entries(
     block: Block, removed: Sequence[Option], groups: Iterable[AnswerGroup]
 ) -> list[DistributionEntry]:
-    """The segments that a block defines: its `entries`, and the options that nobody chose."""
-    if block.type not in CHOICES:
+    """The segments that a block defines: its `entries`, and the options that nobody chose. Of a ranking, the
+    segments are the items, for those who ranked them first.
+    """
+    if block.type in SCALES:
         return _points(block, removed, groups)
     chosen = {group.option_id for group in groups}
     was_chosen = [option for option in removed if option.id in chosen]

@@ -18,6 +18,7 @@ from surveys.models.personal_link import PersonalLink
 from surveys.models.project import Project, ProjectQuerySet
 from surveys.models.reading import Codebook, Reading, Theme
 from surveys.models.response_deletion import ResponseDeletion
+from surveys.models.response_file import ResponseFile
 from surveys.models.results_count import ResultsCount
 from surveys.models.script import Block, Bucket, Option, buckets_in_order
 from surveys.models.shown import ShownFigures
@@ -43,6 +44,7 @@ __all__ = [
     "QuotaCount",
     "Reading",
     "ResponseDeletion",
+    "ResponseFile",
     "ResultsCount",
     "ScriptDraft",
     "SealedGifts",

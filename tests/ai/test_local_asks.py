@@ -7,7 +7,8 @@ import re
 import pytest
 
 from surveys.ai.local.drafts import bank, languages
-from surveys.ai.local.drafts.asks import is_order, read_asks
+from surveys.ai.local.drafts.ask_words import is_order
+from surveys.ai.local.drafts.asks import read_asks
 from surveys.ai.local.drafts.formats import read_scale, split_options
 from surveys.ai.local.drafts.phrasing import question_from
 from tests.support.ai.drafts import draft_from, option_values, prompts, questions

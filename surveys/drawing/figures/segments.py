@@ -167,6 +167,11 @@ def _rows_of_bars(parts: Sequence[Entry], block: Block | None) -> Rows:
 def _rows_of_scale(parts: Sequence[Entry], block: Block | None) -> Rows:
     rows = [*_rows_of_bars(parts, block), _figure("Mean", "mean", parts)]
     if parts[0]["nps"]:
+        columns = [nps_parts(part["nps"]) for part in parts]
+        rows += [
+            (groups[0].text, *(f"{group.share} ({group.count:,})" for group in groups))
+            for groups in zip(*columns, strict=True)
+        ]
         rows.append(("Score", *(_score(part) for part in parts)))
     return rows
 

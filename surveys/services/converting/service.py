@@ -23,6 +23,7 @@ from surveys.services.converting import (
     qualtrics,
     sheets,
     surveyjs,
+    tables,
     typeform,
 )
 from surveys.services.converting.questionnaire import Questionnaire, unreadable
@@ -121,7 +122,7 @@ def _read(format: str, content: str) -> Questionnaire:
             return _JSON[format](orjson.loads(data.removeprefix(b"\xef\xbb\xbf")))
         except orjson.JSONDecodeError:
             unreadable("must be JSON.")
-    return _TEXTS[format](_decoded(data))
+    return _TEXTS[format](tables.decoded(data))
 
 
 def _bytes(content: str) -> bytes:
@@ -134,13 +135,3 @@ def _bytes(content: str) -> bytes:
         except binascii.Error:
             unreadable("must be valid base64.")
     return content.encode("utf-8", "replace")
-
-
-def _decoded(data: bytes) -> str:
-    """The text in UTF-8, or as older programs for spreadsheets write it."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace").replace("\x00", "")
-    try:
-        return data.decode("utf-8-sig").replace("\x00", "")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace").replace("\x00", "")

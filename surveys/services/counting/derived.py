@@ -10,14 +10,14 @@ completed responses are counted, or only partial responses if the selection cont
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 from communities.ground.statements import Part
 from surveys.engine.script import CALCULATED, Script
 from surveys.engine.statistics import DistributionEntry
 from surveys.engine.walk import answers
+from surveys.services.counting.divisions import Division
 
 # At most this many different numbers are listed one by one: a scale from 0 to 10 has 11 points.
 MAX_VALUES = 11
@@ -28,43 +28,8 @@ MAX_TEXT = 500  # A longer result, in characters, is cut.
 Counted = Mapping[str, Sequence[Sequence[Any]]]  # Lists of rows, by the names in the statement's result.
 
 
-@dataclass(frozen=True, slots=True)
-class Division:
-    """The choice, scale or field `name` that divides responses into segments."""
-
-    kind: Literal["choice", "scale", "field"]
-    name: str
-
-    @property
-    def mark(self) -> str:
-        """SQL for the part of `state` that names the segments, with `name` as a parameter."""
-        return _DIVISIONS[self.kind][0]
-
-    @property
-    def in_mark(self) -> str:
-        """SQL for the names of the segments in a `mark`."""
-        return _DIVISIONS[self.kind][1]
-
-
-# SQL for the part of `state` with the division, and for the segment names in that part.
-_DIVISIONS = {
-    "choice": ("c.state->'answers'->%s", "jsonb_array_elements_text(mark->'option_ids')"),
-    "scale": (
-        "c.state->'answers'->%s",
-        "(SELECT trim_scale((mark->>'number')::numeric)::text WHERE mark ? 'number')",
-    ),
-    "field": ("c.state->'fields'->%s", "(SELECT coalesce(mark #>> '{}', ''))"),
-}
-
-
-def name_of(entry: DistributionEntry) -> str:
-    """A segment's name in the counts: an option's id, a point, or a field's value."""
-    option_id, point = entry.key
-    return str(point if option_id is None else option_id)
-
-
 def is_of_field(entry: DistributionEntry) -> bool:
-    """Whether a segment belongs to a field's value."""
+    """Whether a segment belongs to a value, such as a field's."""
     option_id, value = entry.key
     return option_id is None and isinstance(value, str)
 
@@ -194,7 +159,7 @@ def part(
         where=f"{where} AND {_PARTIAL if is_partial else _COMPLETED}",
         segments=_SEGMENTS.format(division.in_mark) if division else "",
     )
-    divided_by = [division.name] if division else []
+    divided_by = division.values if division else []
     own = [*buckets, *calculated, *keys, *divided_by, *values, *chain(*names, ("total", ""))]
     return f"WITH {sql} {_COUNTED}", [*own, is_graded(script)]
 

@@ -85,11 +85,11 @@ class Counter:
         # The sums of numbers. The first row is for all conversations, and each further row for one segment.
         self._numbers = _Numbers((1 + most) * size)
 
-    def add(self, data: bytes, segments: Sequence[int] | None = None) -> None:
+    def add(self, data: bytes, segments: tuple[Sequence[int], Sequence[int]] | None = None) -> None:
         """Count some conversations.
 
         The records of each conversation, in any order, are followed by a separator. If no block makes the
-        segments, `segments` may contain the segment index of each conversation, or -1 for none.
+        segments, `segments` may contain places of segments, and the index of the conversation of each.
         """
         records = np.frombuffer(data, ">i8").astype(np.int64)
         cells = self._lookup.cells(records)
@@ -104,9 +104,7 @@ class Counter:
             naming = np.flatnonzero(of_records >= 0)
             named, of_conversation = of_records[naming], np.searchsorted(ends, naming)
         else:
-            all_named = np.array(segments, np.int64)
-            of_conversation = np.flatnonzero(all_named >= 0)
-            named = all_named[of_conversation]
+            named, of_conversation = (np.array(each, np.int64) for each in segments)
         self._add_to_segments(named, of_conversation, ends, cells, places, numbers)
 
     def _add_to_segments(
@@ -139,12 +137,15 @@ class Counter:
 
     def _divide(self, dividing: ReportedBlock) -> None:
         known: dict[EntryKey, int] = {}
-        is_choice = dividing.block.type in CHOICES
+        is_choice, is_ranking = dividing.block.type in CHOICES, dividing.block.type == "ranking"
         for place, cell in enumerate(self._cells):
             if cell is None or cell.block_id != dividing.id:
                 continue
-            entry = (cell.option_id, None) if is_choice else (None, cell.number)
-            is_segment = cell.option_id is not None if is_choice else _is_point(cell)
+            if is_choice or is_ranking:
+                entry: EntryKey = (cell.option_id, None)
+                is_segment = cell.option_id is not None and (is_choice or cell.point == 1)
+            else:
+                entry, is_segment = (None, cell.number), _is_point(cell)
             if is_segment:
                 self._segment_of_cell[place] = known.setdefault(entry, len(known))
         self._segments = list(known)

@@ -107,6 +107,12 @@ def parts(
     yield _joined(f"(SELECT {{}} FROM (SELECT {state}) c(state), {{}})", condition, _values(columns))
 
 
+def number(name: str, *, script: Script, state: str) -> Part | None:
+    """The number that a name of the script has in the column `state`, or NULL; None if it has none ever."""
+    value = _Compiler(script, "", state)._value(name)
+    return value.number if isinstance(value, _Single) else None
+
+
 def work(texts: Sequence[str], *, script: Script) -> int:
     """The work of the database for one response that these expressions select or not."""
     return _TO_READ + sum(len(text) + whole_responses.searched(text, script=script) for text in texts)

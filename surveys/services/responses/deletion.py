@@ -26,8 +26,7 @@ from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.ground.undo_period import UNDO_PERIOD
 from communities.services.trail import presence
 from surveys.models import Conversation, Project, ResponseDeletion
-from surveys.services.conversations import repository
-from surveys.services.conversations import service as conversations
+from surveys.services.conversations import removal, repository
 from surveys.services.ground import access, anonymity, history
 from surveys.services.ground.batches import change_each
 from surveys.services.responses import quotes
@@ -122,7 +121,7 @@ def _expire(conversation_id: uuid.UUID, *, before: datetime, at: datetime) -> bo
     if conversation is None or (conversation.completed_at or conversation.updated_at) >= before:
         return False
     quotes.remove(project_id=conversation.project_id, conversation_id=conversation.pk)
-    conversations.expire(conversation=conversation, at=at)
+    removal.expire(conversation=conversation, at=at)
     return True
 
 

@@ -20,8 +20,7 @@ from communities.ground.statements import MAX_PAGE_BYTES
 from communities.ground.transactions import in_transaction
 from communities.models import Identity, Member
 from surveys.models import Project, Tally
-from surveys.services.conversations import repository
-from surveys.services.conversations import service as conversations
+from surveys.services.conversations import removal, repository
 from surveys.services.ground import access, history, selecting
 from surveys.services.representations.response import ResponseJson, response_serializer
 from surveys.services.responses import quotes
@@ -212,7 +211,7 @@ def delete(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> None:
         raise NotFound(NO_RESPONSE)
     access.require_owner(actor=actor, project=conversation.project, missing=NO_RESPONSE)
     quotes.remove(project_id=conversation.project_id, conversation_id=conversation.pk)
-    conversations.remove(conversation=conversation, at=at)
+    removal.remove(conversation=conversation, at=at)
     history.record_response(
         Action.RESPONSE_DELETED, conversation.project, conversation.pk, actor=actor, at=at
     )

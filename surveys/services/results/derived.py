@@ -22,8 +22,8 @@ from surveys.services.counting.derived import (
     calculated_names,
     is_graded,
     is_of_field,
-    name_of,
 )
+from surveys.services.counting.divisions import name_of
 
 TOTAL = "Total"
 NO_RANGE = (0, "0", None, None, None)  # The figures of an empty set of responses.

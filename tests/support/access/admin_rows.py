@@ -328,6 +328,7 @@ TABLE: dict[str, tuple[str, str]] = {
         "401 404 404 403 400 400 404 400",
     ),
     "surveys/project/<int:project_id>/script/projects/": (JSON_OF_EDITORS, NO_SUCH_METHOD_OF_EDITORS),
+    "surveys/project/<int:project_id>/script/versions/": (JSON_OF_EDITORS, NO_SUCH_METHOD_OF_EDITORS),
     "surveys/project/<int:project_id>/script/save/": (
         NO_SUCH_METHOD_OF_EDITORS,
         "401 404 404 403 400 400 404 400",
@@ -377,6 +378,7 @@ OWNERS_ALONE = (
     "surveys/project/<path:object_id>/history/",
     "surveys/project/<int:project_id>/history/",
     "surveys/project/<int:project_id>/responses/<uuid:response_id>/delete/",
+    "surveys/project/<int:project_id>/responses/import/",
     "surveys/project/<int:project_id>/responses/<uuid:response_id>/restore/",
     "surveys/project/<int:project_id>/results/analyse/",
     "surveys/project/<int:project_id>/results/answers/<int:block_id>/<uuid:response_id>/",

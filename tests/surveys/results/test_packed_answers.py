@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from surveys.models import Block, Conversation, Option
+from surveys.services.conversations import removal
 from surveys.services.conversations import service as conversations
 from surveys.services.counting import counts as counting
 from surveys.services.counting import packed
@@ -104,7 +105,7 @@ def test_packed_answers_are_the_rows_and_their_figures_those_of_the_rows(seed, p
     talks = [walk(made, chance, chance.randint(0, 16)) for _ in range(18)]
     Conversation.objects.filter(pk__in=[each.conversation.pk for each in talks[::3]]).update(provider="chat")
     for each in talks[::6]:
-        conversations.remove(conversation=Conversation.objects.get(pk=each.conversation.pk), at=LUNCHTIME)
+        removal.remove(conversation=Conversation.objects.get(pk=each.conversation.pk), at=LUNCHTIME)
     blocks = scenario.script(made).blocks
     Option.objects.filter(pk=blocks[1].options[0].id).update(is_archived=True)
     Block.objects.filter(pk=blocks[2].id).update(is_archived=True)
@@ -144,7 +145,7 @@ def test_a_vote_that_is_changed_or_taken_back_is_packed_anew():
         scenario.say(scenario.begin(made, who), 0)
     again = conversations.back(conversation_id=scenario.begin(made, "ann").conversation.pk, at=LUNCHTIME)
     scenario.say(again, 1)
-    conversations.retract(conversation_id=scenario.begin(made, "ben").conversation.pk, at=LUNCHTIME)
+    removal.retract(conversation_id=scenario.begin(made, "ben").conversation.pk, at=LUNCHTIME)
 
     told = figures.count(project=made, selection=Selection(provider="web"))
 

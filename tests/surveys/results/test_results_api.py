@@ -109,6 +109,8 @@ def test_every_block_is_divided_by_a_choice(admin, project):
     told = results(admin, project, f"?segment_by={choice['id']}")
 
     assert told["segment_by"] == {
+        "by": str(choice["id"]),
+        "title": choice["prompt"],
         "block_id": choice["id"],
         "block_name": choice["name"],
         "prompt": choice["prompt"],

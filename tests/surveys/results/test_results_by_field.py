@@ -122,7 +122,14 @@ def test_everything_is_divided_by_the_values_of_a_field(admin: Caller, project: 
     told = results(admin, project, "?segment_by=field.customer")
 
     segments = told["segment_by"].pop("segments")
-    assert told["segment_by"] == {"block_id": None, "block_name": None, "prompt": None, "field": "customer"}
+    assert told["segment_by"] == {
+        "by": "field.customer",
+        "title": "customer",
+        "block_id": None,
+        "block_name": None,
+        "prompt": None,
+        "field": "customer",
+    }
     assert [(each["value"], each["label"], each["count"]) for each in segments] == [
         ("acme", None, 2), ("ACME", None, 1), ("bolt", None, 1), ("", "Not given", 1),
     ]  # fmt: skip

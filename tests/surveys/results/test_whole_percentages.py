@@ -91,7 +91,7 @@ def shares_of_segments() -> list[str]:
 def shares_of_a_field() -> list[str]:
     field = {"name": "team", "count": 3, "other_values": 1, "other_count": 1}
     counted = Figures(**figures(fields=[{**field, "distribution": one_each(*"ab", of_option=False)}]))
-    [card] = fields.field_cards(counted, divided_by=None, is_filtered=False)
+    [card] = fields.field_cards(counted, is_filtered=False)
     return [bar.share for bar in card.bars]
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from surveys.ai.local.drafts import bank, languages
-from surveys.ai.local.drafts.asks import INTERROGATIVE, Ask
+from surveys.ai.local.drafts.ask_words import INTERROGATIVE
+from surveys.ai.local.drafts.asks import Ask
 from surveys.ai.local.drafts.conditions import Condition
 from surveys.ai.local.drafts.formats import Format
 from surveys.ai.local.drafts.length import MutableBlock

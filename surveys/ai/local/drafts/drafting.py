@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from surveys.ai.local.drafts import bank, languages, library, scoring
-from surveys.ai.local.drafts.asks import INTERROGATIVE, Asks, read_asks, wants_one_open_question
+from surveys.ai.local.drafts.ask_words import INTERROGATIVE, wants_one_open_question
+from surveys.ai.local.drafts.asks import Asks, read_asks
 from surveys.ai.local.drafts.builder import (
     FORM_WELCOME,
     WELCOME,
