@@ -409,7 +409,8 @@ NAMING = {
 OWNERS = {
     *("communities.Identity.user_id", "communities.Mail.user_id", "communities.Member.user_id"),
     *("communities.User_groups.user_id", "communities.User_user_permissions.user_id"),
-    *("communities.Invitation.member_id", "surveys.Conversation.user_id", "surveys.PersonalLink.member_id"),
+    *("communities.Invitation.member_id", "communities.ProjectGrant.member_id"),
+    *("surveys.Conversation.user_id", "surveys.PersonalLink.member_id"),
     *("xp.EarnedAchievement.member_id", "xp.RoleGrant.member_id", "xp.Standing.member_id"),
     "xp.XpEntry.member_id",
 }

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
+from communities.ground import privacy_words
 from communities.ground.actors import ALL_PROJECTS, Actor, Level, Role
 from communities.ground.errors import Refusal
 from communities.models import Member
@@ -30,7 +31,7 @@ MEANINGS = {
     ),
     Level.EDIT: (
         "Edits",
-        "Also changes the questions and the settings, opens and closes it. Sees who answered what only where "
+        "Also changes the questions and the settings, opens and closes it. Sees single responses only where "
         "every member does.",
     ),
     Level.OWN: (
@@ -65,10 +66,14 @@ def people(request: HttpRequest, page: ProjectPage) -> HttpResponse:
         "term": term,
         "found": _found(page, term, {each.member_id for each in given if not each.is_of_all}),
         "most": MOST_FOUND,
-        "is_private": not project.is_anonymous and project.privacy_mode != Project.PrivacyMode.TRANSPARENT,
+        "promise": privacy_words.SEMI_PRIVATE.sentence if _is_private(project) else "",
         "back": page.address("share"),
     }
     return page.render(request, "admin/surveys/project/people.html", context)
+
+
+def _is_private(project: Project) -> bool:
+    return project.privacy_mode == Project.PrivacyMode.SEMI_PRIVATE
 
 
 def _author(project: Project) -> str:
@@ -169,7 +174,7 @@ def reading(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
         if reads
         else [
             "They see every survey and poll in the admin, with its questions and results, also drafts.",
-            "They change nothing, and see who answered what only where every member does.",
+            "They change nothing, and see single responses only where every member does.",
             "Their API keys keep the rights of their role.",
         ],
         "button": "End it" if reads else "Let them read all results",
