@@ -32,7 +32,7 @@ class SitePage:
     """
 
     name: str
-    nav: Nav
+    nav: Nav | None
     view: View
     least: Role | None
 
@@ -45,10 +45,11 @@ class SitePage:
 site_pages: list[SitePage] = []
 
 
-def staff_page(name: str, nav: Nav, *, least: Role | None = None) -> Callable[[View], View]:
+def staff_page(name: str, nav: Nav | None = None, *, least: Role | None = None) -> Callable[[View], View]:
     """Add a page to the site, for people with this role, or for superusers. For others it looks absent.
 
-    A decorator. The view itself checks the community whose data it shows (`acting.current_actor`).
+    Without `nav` it has no entry in the side bar. A decorator. The view itself checks the community whose
+    data it shows (`acting.current_actor`).
     """
 
     def added(view: View) -> View:

@@ -153,7 +153,7 @@ def make_links(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -
     missing = _chosen(project, choice, at).exclude(Exists(usable))
     ids = list(missing.values_list("pk", flat=True)[: service.MOST_AT_ONCE])
     present = communities.keep_present(community_id=actor.community_id, member_ids=ids)
-    return len(service.make(actor=actor, project=project, member_ids=sorted(present), at=at))
+    return len(service.make_with_attributes(actor=actor, project=project, member_ids=sorted(present), at=at))
 
 
 def preview(
@@ -312,7 +312,7 @@ def _links_for(
     )
     links = {link.member_id: link for link in usable.order_by("created_at", "pk")}
     missing = [each for each in member_ids if each not in links]
-    made = service.make(actor=actor, project=project, member_ids=missing, at=at)
+    made = service.make_with_attributes(actor=actor, project=project, member_ids=missing, at=at)
     return {**links, **{link.member_id: link for link in made}}
 
 

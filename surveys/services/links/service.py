@@ -22,6 +22,7 @@ from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import NotFound, ViolationJson, refuse_all, violation
 from communities.ground.transactions import in_transaction
+from communities.models import Member
 from communities.services.mail import recipients as communities
 from communities.services.trail import audit
 from surveys.models import PersonalLink, Project
@@ -126,6 +127,25 @@ def make(
             Action.LINK_CREATED, project, actor=actor, at=at, link_id=link_id, after={"links": len(links)}
         )
     return links
+
+
+@in_transaction
+def make_with_attributes(
+    *, actor: Actor, project: Project, member_ids: Sequence[int], at: datetime
+) -> list[PersonalLink]:
+    """Make links that send along the members' attributes that are fields of the project (rule 12.205).
+
+    Those of an anonymous project send none.
+    """
+    names = [] if project.is_anonymous else list(project.hidden_fields)
+    if not names:
+        return make(actor=actor, project=project, member_ids=member_ids, at=at)
+    written = dict(Member.objects.filter(pk__in=member_ids).values_list("pk", "attributes"))
+    carried = [
+        {name: own[name] for name in names if name in own}
+        for own in (written.get(member_id, {}) for member_id in member_ids)
+    ]
+    return make(actor=actor, project=project, member_ids=member_ids, metadata=carried, at=at)
 
 
 @in_transaction

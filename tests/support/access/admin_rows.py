@@ -39,6 +39,7 @@ NO_SUCH_METHOD_FOR_EDITORS = "302 404 403 403 405 405 404 405"
 # A method that an address does not accept, checked before or after the sign-in and the role.
 NO_SUCH_METHOD_FOR_CREATORS = "401 404 404 405 405 405 404 405"
 NO_SUCH_METHOD_OF_EDITORS = "401 404 404 403 405 405 404 405"
+NO_SUCH_METHOD_OF_LIST = "302 404 404 404 404 405 405 405"
 NO_SUCH_METHOD_FOR_STAFF = "302 405 405 405 405 405 405 405"
 NO_SUCH_METHOD_FOR_ADMINS = "302 404 404 404 404 405 404 405"
 NO_SUCH_METHOD_FOR_MEMBERS = "302 404 405 405 405 405 404 405"
@@ -88,6 +89,8 @@ TABLE: dict[str, tuple[str, str]] = {
     "^(?P<app_label>APPS)/$": (GOES_ON, SAME),
     "(?P<url>.*)$": (NOBODY, SAME),
     "failed-work/": (LIST_OF_ADMINS, SAME),
+    "members-from-list/": (LIST_OF_ADMINS, "302 404 404 404 404 422 422 422"),
+    "members-from-list-read/": (NO_SUCH_METHOD_OF_LIST, "302 404 404 404 404 400 400 400"),
     "picture/": (LIST_OF_CREATORS, NO_SUCH_METHOD_FOR_STAFF),
     "picture/upload/": (NO_SUCH_METHOD_FOR_STAFF, "302 404 404 400 400 400 400 400"),
     "community/<int:community_id>/": (
