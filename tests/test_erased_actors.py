@@ -399,6 +399,7 @@ NAMING = {
     "surveys.Project.author_id": RECORDED,
     "surveys.Project.deleted_by_id": RECORDED,
     "surveys.ResponseDeletion.requested_by_id": RECORDED,
+    "surveys.Reminder.planned_by_id": "its entry of the audit trail locks the actor first",
     "surveys.ResponseDeletion.requested_under": "a pseudonym",
     "surveys.ResultsCount.generated_by": "the name of a model",
     "surveys.ScriptDraft.user_id": "beginning one holds the actor, and later writes lock the draft itself",

@@ -25,7 +25,7 @@ from communities.staff.listing import Column, Empty, Filter, Listing, Order
 from communities.staff.texts import moment
 from surveys.admin.frame import address_of
 from surveys.ai import provider_is_free, spending
-from surveys.models import Analysis, Job, Project, ResponseFile, ResultsCount
+from surveys.models import Analysis, Job, Project, Reminder, ResponseFile, ResultsCount
 from surveys.services.links import mailing
 
 STATES = {
@@ -127,6 +127,27 @@ def failed_jobs(community_id: int | None, since: datetime) -> Iterator[Failure]:
                 again=address_of(row.project_id, tab),
                 asks_first=True,
             )
+
+
+@add_failures
+def failed_reminders(community_id: int | None, since: datetime) -> Iterator[Failure]:
+    """Planned reminders that could not be sent."""
+    failed = Reminder.objects.exclude(error="").filter(ended_at__gte=since, project__deleted_at__isnull=True)
+    if community_id is not None:
+        failed = failed.filter(project__community_id=community_id)
+    for row in failed.select_related("project").order_by("-ended_at")[:MOST_OF_ONE_KIND]:
+        assert row.ended_at is not None
+        links = address_of(row.project_id, "share_links")
+        yield Failure(
+            "Reminder",
+            row.project.name,
+            row.error,
+            row.ended_at,
+            row.project.community_id,
+            links,
+            links,
+            True,
+        )
 
 
 @add_failures

@@ -22,7 +22,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from communities.forms import once
 from communities.gate.downloads import download
-from communities.ground.errors import Refusal
+from communities.ground.errors import NotFound, Refusal
+from communities.ground.moment_field import MomentField
 from communities.ground.slots import of_community
 from communities.ground.text_field import TextField
 from communities.ground.transactions import in_transaction
@@ -36,7 +37,7 @@ from surveys.admin.frame import ProjectPage, Tab, project_tab
 from surveys.admin.opening import audience_in_words
 from surveys.models import PersonalLink
 from surveys.services.conversations.admission import MOST_DIGITS
-from surveys.services.links import addresses, files, mailing
+from surveys.services.links import addresses, files, mailing, reminders
 from surveys.services.links import service as links
 from surveys.services.links.mailing import Choice, Reach, Who
 
@@ -63,9 +64,16 @@ def _owners_page(view: Tab) -> Callable[..., HttpResponseBase]:
 
 
 @_owners_page
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def all_links(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
-    """The links of a project, newest first, and the state of the mails."""
+    """The links of a project, newest first, the state of the mails, and the planned reminders.
+
+    POST plans or cancels a reminder.
+    """
+    form = ReminderForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and (done := _change_plan(page, form, request.POST.get("cancel", ""))):
+        messages.success(request, done)
+        return HttpResponseRedirect(page.address(HOME), status=303)
     rows = links.with_names(links.of_project(project=page.project))
     context = {
         "page": listing.draw(request, _listing(page), rows),
@@ -77,8 +85,33 @@ def all_links(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         ],
         "send_address": page.address("share_links_send"),
         "back": page.address("share"),
+        "form": form,
+        "planned": reminders.waiting(project=page.project),
+        "ended": reminders.ended(project=page.project),
+        "most_planned": reminders.MOST_PLANNED,
     }
-    return page.render(request, LIST, context)
+    return page.render(request, LIST, context, status=422 if form.errors else 200)
+
+
+class ReminderForm(forms.Form):
+    due_at = MomentField(label="When", required=True)
+
+
+def _change_plan(page: ProjectPage, form: ReminderForm, cancelled: str) -> str:
+    """Plan a reminder, or cancel one by its id. Returns what was done; empty if the form has faults."""
+    whose = {"actor": page.actor, "project_id": page.project.pk, "at": page.at}
+    try:
+        if cancelled.isdecimal() and len(cancelled) <= MOST_DIGITS:
+            reminders.cancel(**whose, reminder_id=int(cancelled))
+            return "The reminder is cancelled."
+        if form.is_valid():
+            reminders.plan(**whose, due_at=form.cleaned_data["due_at"])
+            return "The reminder is planned."
+    except NotFound as refusal:
+        return refusal.message
+    except Refusal as refusal:
+        refusals.add_to_form(form, refusal)
+    return ""
 
 
 def _listing(page: ProjectPage) -> Listing[PersonalLink]:

@@ -47,6 +47,7 @@ from communities.services.trail import audit
 from surveys.models import Completion, PersonalLink, Project, ResponseDeletion, ScriptDraft
 from surveys.services.ai_work import draft_generation
 from surveys.services.ground import anonymity, feed_order
+from surveys.services.links import reminders
 from surveys.services.people import service as people
 from xp.services import people as rewards
 
@@ -347,6 +348,7 @@ def _move_what_they_made(community_id: int, keep_id: int, drop_id: int) -> None:
     planned.filter(requested_by_id=drop_id).update(requested_by_id=keep_id)
     links = PersonalLink.objects.filter(project__community_id=community_id)
     links.filter(created_by_id=drop_id).update(created_by_id=keep_id)
+    reminders.move(community_id=community_id, keep_id=keep_id, drop_id=drop_id)
     drafts = ScriptDraft.objects.filter(project__community_id=community_id)
     both = drafts.filter(user_id=keep_id).values("project_id")
     drafts.filter(user_id=drop_id, project_id__in=both).delete()
