@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -9,19 +10,24 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
+from communities.forms import once
 from communities.ground import privacy_words
 from communities.ground.actors import ALL_PROJECTS, Actor, Level, Role
 from communities.ground.errors import Refusal
+from communities.ground.transactions import in_transaction
+from communities.ground.words import plural
 from communities.models import Member
+from communities.services.inviting import invitations
+from communities.services.inviting.invitations import Grant
 from communities.services.people import members, project_grants
 from communities.services.tenants import member_search
-from communities.staff import listing
+from communities.staff import listing, refusals
 from surveys.admin.frame import ProjectPage, address_of, project_tab
 from surveys.models import Project
 from surveys.services.conversations.admission import MOST_DIGITS
 from surveys.services.ground import lookup
 from surveys.services.projects import sharing
-from xp.admin import profile
+from xp.admin import inviting, profile
 
 MOST_FOUND = 20  # members that a search offers
 MEANINGS = {
@@ -43,14 +49,37 @@ MEANINGS = {
 ALL_READ = "Reads all results"
 
 
+class ProjectInviteForm(inviting.AddressesForm, inviting.LinkForm):
+    """People who are no members yet, and their access to the project: by mail, or by a link."""
+
+    level = forms.ChoiceField(
+        label="Access to this project",
+        choices=[(str(level), word) for level, (word, _) in MEANINGS.items()],
+    )
+    field_order = ("level", "emails", "uses", "ticket")
+
+    def __init__(self, *args: object, is_for_link: bool = False, **options: object) -> None:
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+        self.fields["emails"].required = not is_for_link
+        self.fields["uses"].required = is_for_link
+
+    def clean_emails(self) -> list[str]:
+        return super().clean_emails() if self.cleaned_data["emails"] else []
+
+
 @project_tab("share")
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     """The list, and a search for somebody to add; POST gives, changes or takes an access."""
     if not page.may_own:
         raise PermissionDenied
-    if request.method == "POST":
+    do = request.POST.get("do", "")
+    invites = page.actor.is_admin and do in ("mail", "link")
+    if request.method == "POST" and not invites:
         return _change(request, page)
+    form = ProjectInviteForm(request.POST if invites else None, is_for_link=do == "link")
+    if form.is_valid() and (answer := _invite(request, page, form, is_link=do == "link")):
+        return answer
     project = page.project
     given = project_grants.of_project(community_id=project.community_id, project_id=project.pk)
     term = request.GET.get("search", "").replace("\x00", "").strip()[: listing.MAX_SEARCH]
@@ -67,9 +96,34 @@ def people(request: HttpRequest, page: ProjectPage) -> HttpResponse:
         "found": _found(page, term, {each.member_id for each in given if not each.is_of_all}),
         "most": MOST_FOUND,
         "promise": privacy_words.SEMI_PRIVATE.sentence if _is_private(project) else "",
+        "form": form if page.actor.is_admin else None,
         "back": page.address("share"),
     }
-    return page.render(request, "admin/surveys/project/people.html", context)
+    status = 422 if form.errors else 200
+    return page.render(request, "admin/surveys/project/people.html", context, status=status)
+
+
+def _invite(
+    request: HttpRequest, page: ProjectPage, form: ProjectInviteForm, *, is_link: bool
+) -> HttpResponse | None:
+    """Invite people to the community with access to the project. None if the form shows a refusal."""
+    here, values = page.address("share_people"), form.cleaned_data
+    grant = Grant(Level.of(values["level"]), page.project.pk)
+    if is_link:
+        return inviting.make_link(request, page.actor, form, grant=grant, back=here)
+    try:
+        with in_transaction:
+            if not once.use(request, values["ticket"]):
+                once.say_sent_before(request, inviting.SENT_BEFORE)
+                return HttpResponseRedirect(here)
+            invited = invitations.invite_all(
+                actor=page.actor, emails=values["emails"], access="member", grant=grant, at=page.at
+            )
+    except Refusal as refusal:
+        refusals.add_to_form(form, refusal)
+        return None
+    messages.success(request, f"{plural(len(invited), 'invitation')} on the way.")
+    return HttpResponseRedirect(here)
 
 
 def _is_private(project: Project) -> bool:

@@ -21,7 +21,7 @@ from communities.ground.actors import ALL_PROJECTS, Actor, Level
 from communities.ground.audit_actions import Action
 from communities.ground.errors import Conflict, Forbidden
 from communities.ground.transactions import again_after_deadlock, in_transaction
-from communities.models import Member, ProjectGrant
+from communities.models import AuditEntry, Member, ProjectGrant
 from communities.services.people.members import NoSuchMember, display_names, subject_of
 from communities.services.trail import audit
 
@@ -127,6 +127,19 @@ def _require_room(member: Member, project_id: int | None, *, is_new: bool) -> No
         raise Conflict(f"At most {MOST_OF_PROJECT:,} people have access to {what}.")
     if ProjectGrant.objects.filter(member=member).count() >= MOST_OF_MEMBER:
         raise Conflict(f"One member has access to at most {MOST_OF_MEMBER:,} single projects.")
+
+
+def was_changed(member: Member, *, project_id: int | None, since: datetime) -> bool:
+    """Whether somebody has changed a member's access to a project since a time."""
+    entries = AuditEntry.objects.filter(
+        community_id=member.community_id,
+        object_type="member",
+        object_id=str(member.pk),
+        action=Action.PROJECT_ACCESS_CHANGED,
+        project_id=project_id,
+        happened_at__gt=since,
+    )
+    return entries.exists()
 
 
 def merge(*, keep_id: int, drop_id: int) -> None:
