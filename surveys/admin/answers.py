@@ -75,7 +75,7 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
     context = {
         "themes_address": (
             reverse("admin:surveys_project_results_themes", args=[project.pk, block_id])
-            if page.may_edit and is_read
+            if page.may_own and is_read
             else ""
         ),
         "page": list_page,
@@ -123,7 +123,7 @@ def _listing(
     def read_as(row: Any) -> Mapping[str, object]:
         found = readings.get((row.pk, block.id))
         correction = reverse("admin:surveys_project_results_answer", args=[project.pk, block.id, row.pk])
-        is_offered = page.may_edit and block.section != "intro" and (found or titles) and not block.other
+        is_offered = page.may_own and block.section != "intro" and (found or titles) and not block.other
         address = f"{correction}{query}" if is_offered else ""
         return {"reading": found, "correct_address": address, "asked": written.asked_of(row, longest=LONGEST)}
 

@@ -459,7 +459,7 @@ class DeliveryForm(ScheduleForm):
     def tell_places(self) -> None:
         """Say how far each limit of completed responses is used, and what looks like a mistake in a row."""
         notes: dict[str, list[str]] = {}
-        tells_figures = self.page.may_edit or not self.project.is_anonymous  # rule 7.122
+        tells_figures = self.page.may_own or not self.project.is_anonymous  # rule 7.122
         for each in places.figures(self.project) if tells_figures else ():
             state = (
                 " They are being counted." if each.is_counting else " They are full." if each.is_full else ""

@@ -46,12 +46,12 @@ Step = ResponseFile.Step
 Choices = list[tuple[str, str | list[tuple[str, str]]]]
 
 
-def _editors_page(view: Tab) -> Tab:
-    """A page for people who may import responses: those who may edit the project."""
+def _owners_page(view: Tab) -> Tab:
+    """A page for people who may import responses: those who own the project."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, page: ProjectPage, **parts: object) -> HttpResponseBase:
-        if not page.may_edit:
+        if not page.may_own:
             raise PermissionDenied
         return view(request, page, **parts)
 
@@ -161,7 +161,7 @@ def _choices(found: Questions, header: str, target: str, *, is_full: bool) -> Ch
 # --- Pages ------------------------------------------------------------------------------------------
 
 
-@_editors_page
+@_owners_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def page_of_file(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """The step of the project's file; POST changes the file, its matching or its step."""
@@ -184,7 +184,7 @@ def page_of_file(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     return HttpResponseRedirect(page.address("responses_import"), status=303)
 
 
-@_editors_page
+@_owners_page
 @require_POST
 def receive(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """Keep the file in the body, and return the address of the page that matches it, or what is wrong."""
@@ -198,7 +198,7 @@ def receive(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 receive.takes_questionnaire = True  # type: ignore[attr-defined]  # `gate.bodies` admits larger bodies
 
 
-@_editors_page
+@_owners_page
 @require_safe
 def progress(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """How far the worker is, polled by the page, which is loaded again at the end."""
@@ -208,7 +208,7 @@ def progress(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     return TemplateResponse(request, PROGRESS, {"file": row, "is_import": row.step == Step.IMPORTING})
 
 
-@_editors_page
+@_owners_page
 @require_safe
 def faults(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """The faulty rows as CSV: line, column, and what is wrong."""

@@ -109,7 +109,7 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
         "is_narrowed": bool(query),
         "before": before and _address(page, "response", before) + query,
         "after": after and _address(page, "response", after) + query,
-        "delete_address": _address(page, "response_delete", response_id) if page.may_edit else "",
+        "delete_address": _address(page, "response_delete", response_id) if page.may_own else "",
         "leaving": leaving.get(response_id),
         "restore_address": _address(page, "response_restore", response_id),
         "agreed_at": datetime.fromisoformat(details.consent["at"]) if details.consent else None,
@@ -137,7 +137,7 @@ def delete(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> H
     """
     project, noun = page.project, noun_of(page.project)
     try:
-        access.require_editor(actor=page.actor, project=project)
+        access.require_owner(actor=page.actor, project=project)
         details = reading.read(response_id=response_id, project=project, actor=page.actor, at=page.at)
         if request.method == "POST":
             deletion.mark(response_id=response_id, project=project, actor=page.actor, at=page.at)
@@ -276,7 +276,9 @@ def _tells_scores(page: ProjectPage) -> bool:
     """Whether the list has a column of scores, for people who see scores on the page of a response."""
     project = page.project
     return (
-        project.scoring_enabled and project.script_is_scored and access.may_read_solutions(actor=page.actor)
+        project.scoring_enabled
+        and project.script_is_scored
+        and access.may_read_solutions(actor=page.actor, project=page.project)
     )
 
 
@@ -337,7 +339,7 @@ def _status(row: Conversation) -> SafeString:
 
 def _leaving(page: ProjectPage) -> Sequence[Mapping[str, object]]:
     """The responses that will be deleted, for people who may undo that."""
-    if not page.may_edit:
+    if not page.may_own:
         return ()
     return [
         {

@@ -212,7 +212,7 @@ def get(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> ResponseJson:
         row = cursor.fetchone()
     if row is None:
         raise NotFound(NO_RESPONSE)
-    solutions = access.may_read_solutions(actor=actor)
+    solutions = access.may_read_solutions(actor=actor, project=conversation.project)
     return response_serializer(conversation.project, solutions=solutions)(row)
 
 
@@ -222,7 +222,7 @@ def delete(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> None:
     conversation = repository.lock(conversation_id=response_id)
     if conversation is None or not conversation.is_listed:
         raise NotFound(NO_RESPONSE)
-    access.require_editor(actor=actor, project=conversation.project, missing=NO_RESPONSE)
+    access.require_owner(actor=actor, project=conversation.project, missing=NO_RESPONSE)
     quotes.remove(project_id=conversation.project_id, conversation_id=conversation.pk)
     removal.remove(conversation=conversation, at=at)
     history.record_response(
