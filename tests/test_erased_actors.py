@@ -400,6 +400,7 @@ NAMING = {
     "surveys.Project.deleted_by_id": RECORDED,
     "surveys.ResponseDeletion.requested_by_id": RECORDED,
     "surveys.ResponseDeletion.requested_under": "a pseudonym",
+    "surveys.ResponseFile.generated_by": "the name of a model",
     "surveys.ResultsCount.generated_by": "the name of a model",
     "surveys.ScriptDraft.user_id": "beginning one holds the actor, and later writes lock the draft itself",
     "xp.XpEntry.actor_id": "its service holds the actor before it writes, so it names nobody who is gone",

@@ -7,8 +7,8 @@ from surveys.services import public_messages
 from surveys.services.ai_work import generation
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.conversations import further, places
-from surveys.services.projects import service as projects
 from surveys.services.imports import files
+from surveys.services.projects import service as projects
 from surveys.services.results import very_large
 from webhooks.services.outbox import DELIVER
 from xp.services import role_grants
