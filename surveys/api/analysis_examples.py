@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-_NONE: dict[str, Any] = {"distribution": None, "stats": None, "ranking": None, "nps": None}
+_NONE: dict[str, Any] = {
+    "distribution": None,
+    "stats": None,
+    "histogram": None,
+    "ranking": None,
+    "nps": None,
+}
+_NO_SPREAD = dict.fromkeys(("lower_quartile", "median", "upper_quartile", "standard_deviation"))
 BLOCKS: list[dict[str, Any]] = [
     {
         "block_id": 41,
@@ -72,6 +79,10 @@ RESULTS: dict[str, Any] = {
             "count": 38,
             "mean": 1.5526315789473684,
             "min": 1,
+            "lower_quartile": 1,
+            "median": 2,
+            "upper_quartile": 2,
+            "standard_deviation": 0.5038966228735666,
             "max": 2,
             "distribution": [
                 {"value": 1, "from": None, "to": None, "count": 17, "percentage": 44.74},
@@ -89,6 +100,7 @@ RESULTS: dict[str, Any] = {
             "count": 38,
             "mean": None,
             "min": None,
+            **_NO_SPREAD,
             "max": None,
             "distribution": [
                 {"value": "expert", "from": None, "to": None, "count": 21, "percentage": 55.26},

@@ -47,6 +47,7 @@ class Selection:
     submitted_before: datetime | None = None
     provider: str | None = None
     suspected: bool | None = None
+    outcome: str | None = None  # for exports
     fields: tuple[tuple[str, str], ...] = ()
     where: str | None = None
     language: str = ""
@@ -179,7 +180,8 @@ def count_answers(
         else:
             groups_part = answer_groups.part([each.block for each in questions])
             unfinished, computed, sent, themes, rows = values_of([*computed_parts, groups_part])
-            counted = Counted(changes, listed, completed, answer_groups.by_block(rows), {})
+            groups = answer_groups.by_block(rows, [each.block for each in questions])
+            counted = Counted(changes, listed, completed, groups, {})
         counted = replace(counted, derived=computed if derives else None, sent=sent, themes=themes)
         if is_large:
             large.keep(key, counted)

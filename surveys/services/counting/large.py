@@ -29,7 +29,8 @@ SECONDS_FOR_SHOWN = 2.0
 BUSY = "Other results of many responses are being counted. Please retry shortly."
 MAX_BYTES = 32 * 1024 * 1024
 BYTES_OF_A_CHARACTER = 4  # A character takes at most this many bytes.
-BYTES_OF_A_GROUP = 350
+BYTES_OF_A_GROUP = 450
+BYTES_OF_A_SPREAD = 1_200
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,12 @@ class Counted:
     @property
     def size(self) -> int:
         parts = (self.groups, *self.of_segments.values())
+        groups = [group for part in parts for own in part.values() for group in own]
+        spreads = sum(group.spread is not None for group in groups)
         parts_of_rows = (self.derived or {}, self.sent or {}, self.themes or {})
         lists = [rows for part in parts_of_rows for rows in part.values()]
         rows = sum(len(rows or ()) for rows in lists) + len(self.values)
-        return BYTES_OF_A_GROUP * (1 + rows + sum(len(groups) for part in parts for groups in part.values()))
+        return BYTES_OF_A_GROUP * (1 + rows + len(groups)) + BYTES_OF_A_SPREAD * spreads
 
 
 class Countable(Protocol):

@@ -396,6 +396,7 @@ def _block(
             "percentage": statistics.percentage(left, counts.listed + counts.unlisted),
         },
         **statistics.summarize(block, reported.removed, groups),
+        "histogram": statistics.histogram(block, groups),
         "open_text": themes and themes.as_json(answer_count=sum(group.people for group in groups)),
     }
     if segments is not None:

@@ -93,7 +93,7 @@ def cross(
 
 def _derives(actor: Actor, project: Project, selection: Selection) -> bool:
     """Whether the reader may know scores and calculated results. Refuses an expression that names them."""
-    derives = access.may_read_solutions(actor=actor)
+    derives = access.may_read_solutions(actor=actor, project=project)
     script = partial(script_cache.script_of, project)
     selecting.refuse_faults(selection.where, script=script, solutions=derives)
     return derives
