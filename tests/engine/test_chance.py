@@ -48,7 +48,8 @@ def test_the_test_fits_the_table(rows: list[list[int]], name: str) -> None:
     else:
         expected = chi2_contingency(whole, correction=name == chance.YATES)
         assert found.p == pytest.approx(expected.pvalue)
-        assert (found.statistic, found.freedom) == (pytest.approx(expected.statistic), expected.dof)
+        assert found.statistic == pytest.approx(expected.statistic)
+        assert found.freedom == expected.dof
 
 
 @pytest.mark.parametrize("rows", [[], [[3, 4]], [[3], [4]], [[3, 0], [4, 0]], [[1, 2, 1], [2, 1, 1]]])

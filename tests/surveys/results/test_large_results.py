@@ -6,12 +6,13 @@ from contextlib import contextmanager
 import pytest
 from cachetools import LRUCache
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from communities.ground.errors import Unavailable
 from surveys.models import Project
 from surveys.services.counting import counts as counting
 from surveys.services.counting import large
-from surveys.services.results import figures
+from surveys.services.results import crossing, figures
 from surveys.services.results.figures import Selection
 from tests.support.caller import Caller
 from tests.support.surveys import scenario
@@ -218,3 +219,22 @@ def test_shared_results_wait_for_some_seconds_and_show_what_they_have(client, mo
     assert refused["Retry-After"] == as_json["Retry-After"] == str(large.RETRY_AFTER)
     assert "try again in a few seconds" in refused.content.decode()
     assert "4 responses" in client.get(f"/r/{shown.results_token}").content.decode()
+
+
+@pytest.mark.django_db
+def test_a_cross_table_is_counted_once_for_the_same_answers():
+    """Rule 6.325."""
+    made = made_of(4)
+    first, second = (block.id for block in scenario.script(made).blocks)
+
+    def count():
+        return crossing.count(project=made, rows=first, columns=second)
+
+    counted = count()
+    with CaptureQueriesContext(connection) as captured:
+        again = count()
+    vote(made)
+    later = count()
+
+    assert not [each for each in captured if "row_mark" in each["sql"]]
+    assert (counted.count, again.cells, later.count) == (4, counted.cells, 5)

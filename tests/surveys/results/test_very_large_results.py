@@ -108,6 +108,27 @@ def test_progress_is_told_until_the_figures_are_there(monkeypatch):
 
 
 @pytest.mark.django_db
+def test_a_worker_counts_a_cross_table():
+    """Rule 6.325."""
+    admin = Caller("admin")
+    made = admin.make_open(ASKED, ASKED, delivery=OPEN_WEB)
+    for pair in (("red", "red"), ("red", "green"), ("green", "green")):
+        converse(admin, made, pair)
+    first, second = (block["id"] for block in made["script"]["blocks"])
+    path = f"/projects/{made['id']}/analysis/cross?rows={first}&columns={second}&where=q1%20!=%20%22blue%22"
+    refused = admin.get(path.replace(f"columns={second}", f"columns={first}"))
+    begun = admin.get(path)
+
+    finish()
+    told = admin.get(path)
+
+    assert (refused.status_code, begun.status_code, told.status_code) == (400, 202, 200)
+    assert begun["Location"].endswith(path)
+    assert [[cell["count"] for cell in row] for row in told.json()["cells"]] == [[1, 1], [0, 1]]
+    assert ResultsCount.objects.count() == 1
+
+
+@pytest.mark.django_db
 def test_the_whole_and_few_are_counted_at_once_and_what_cannot_be_counted_is_refused_at_once():
     admin = Caller("admin")
     made = admin.make_open(ASKED, delivery=OPEN_WEB)
