@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
@@ -17,12 +18,13 @@ from communities.ground.actors import Role
 from surveys.api.analysis_examples import RESULTS
 from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut, OpenTextOut
 from surveys.api.field_filters import PARAMETER, FilteredByFields, of_query
+from surveys.api.participation import PARTICIPATION, ParticipationFiguresOut
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut, ResultVariableOut
 from surveys.models import Conversation, Project, ResultsCount
 from surveys.services.counting import fields as field_counting
 from surveys.services.ground import lookup
-from surveys.services.results import dividing, readers
+from surveys.services.results import dividing, participation, readers
 from surveys.services.results.figures import Figures, Selection
 from surveys.services.results.shared import SharedResults
 
@@ -67,13 +69,18 @@ class SegmentBy(serializers.Field[Any, Any, Any, Any]):
         return value
 
 
-class ResultsIn(FilteredByFields):
-    """Which responses are counted, and how they are segmented."""
+class FilteredResponses(FilteredByFields):
+    """Which responses are counted."""
 
     status = serializers.ChoiceField(choices=STATUSES, default="all")
     submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
     submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
     provider = serializers.ChoiceField(choices=Conversation.Provider.values, required=False)
+
+
+class ResultsIn(FilteredResponses):
+    """Which responses are counted, and how they are segmented."""
+
     segment_by = SegmentBy(
         required=False,
         help_text="All figures are repeated for each segment. " + DIVISIONS,
@@ -180,6 +187,13 @@ class ResultsOut(serializers.Serializer[Any]):
     blocks = ResultBlockOut(many=True)
 
 
+class ParticipationOut(ParticipationFiguresOut):
+    """When conversations were begun and completed, and how far they came."""
+
+    project_id = serializers.CharField()
+    filters = FiltersOut()
+
+
 class ResultsCountOut(serializers.Serializer[Any]):
     """A part of very many responses that is being counted."""
 
@@ -190,6 +204,17 @@ class ResultsCountOut(serializers.Serializer[Any]):
 
 def _filters(query: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: query.get(name) for name in _FILTERS}, "fields": query.get("field", {})}
+
+
+def _selection(query: Mapping[str, Any], project: Project) -> Selection:
+    return Selection(
+        covers=query["status"],
+        submitted_after=query.get("submitted_after"),
+        submitted_before=query.get("submitted_before"),
+        provider=query.get("provider"),
+        suspected=query.get("suspected"),
+        **of_query(query, project=project),
+    )
 
 
 _NOT_SHARED = {"is_archived": False, "drop_off": None, "open_text": None}
@@ -226,6 +251,7 @@ class ResultsViewSet(OwnWorkViewSet):
     noun = "results"
     least_role = {
         "retrieve": Role.MEMBER,  # for the projects that surveys.services.ground.access allows
+        "participation": Role.MEMBER,  # for readers of single responses
     }
 
     @extend_schema(
@@ -274,22 +300,47 @@ class ResultsViewSet(OwnWorkViewSet):
     def retrieve(self, request: Request, project_id: int) -> Response:
         query = self.query(ResultsIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
-        selection = Selection(
-            covers=query["status"],
-            submitted_after=query.get("submitted_after"),
-            submitted_before=query.get("submitted_before"),
-            provider=query.get("provider"),
-            suspected=query.get("suspected"),
-            **of_query(query, project=project),
-        )
-        segment_by = query.get("segment_by")
         seen = readers.read(
-            actor=self.actor, project=project, selection=selection, segment_by=segment_by, at=self.at
+            actor=self.actor,
+            project=project,
+            selection=_selection(query, project),
+            segment_by=query.get("segment_by"),
+            at=self.at,
         )
         if isinstance(seen, ResultsCount):
             return self._going_on(request, project, seen)
         told = _of_shared(seen) if isinstance(seen, SharedResults) else _of_figures(seen)
         return Response({"project_id": str(project.pk), "filters": _filters(query), **told})
+
+    @extend_schema(
+        operation_id="analysis_participation",
+        tags=[TAG],
+        summary="Count begun and completed responses over time",
+        description=(
+            "How many conversations were begun and completed on each day, or in each week or month of longer "
+            "times, and how many were asked each question, answered it, and left there. Filters are those of "
+            "results. Days are in UTC. For whoever may read single responses. Net promoter scores over time "
+            "are in the results with `segment_by=completed.week`. Projects with 10,000,000 responses or "
+            "more are `400 invalid_request`, `too_large`. While other results of 50,000 or more responses "
+            "are being counted, the response may be `503 unavailable`; retry after `Retry-After` seconds."
+        ),
+        parameters=[FilteredResponses, PARAMETER],
+        responses=ParticipationOut,
+        examples=[
+            OpenApiExample(
+                "Participation",
+                {"project_id": "7", "filters": RESULTS["filters"], **PARTICIPATION},
+                response_only=True,
+            )
+        ],
+    )
+    def participation(self, request: Request, project_id: int) -> Response:
+        query = self.query(FilteredResponses)
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
+        found = participation.read(
+            actor=self.actor, project=project, selection=_selection(query, project), at=self.at
+        )
+        return Response({"project_id": str(project.pk), "filters": _filters(query), **asdict(found)})
 
     def _going_on(self, request: Request, project: Project, job: ResultsCount) -> Response:
         """The progress of a worker's count, and the address of its figures."""

@@ -155,7 +155,7 @@ def count_answers(
 
     def count(*, has_slot: bool) -> tuple[Counted, Any] | None:
         """Return the counts, and where unfinished conversations stopped; None if the count needs a slot."""
-        ((listed, completed, changes),) = _values_of([_totals(project_id)])
+        ((listed, completed, changes),) = values_of([_totals(project_id)])
         if most_derived is not None and listed >= most_derived and is_scan:
             raise TooManyToDerive
         is_large = listed >= large.LARGE or selecting.is_much(
@@ -164,7 +164,7 @@ def count_answers(
         state = _reading_state(project_id) if is_large and read_ids else None
         key = (*counted_of, state)
         if is_large and (known := large.kept(key, changes=changes)) is not None:
-            return known, _values_of([unfinished_part])[0]
+            return known, values_of([unfinished_part])[0]
         if is_large and not has_slot:
             return None
         sent_fields.refuse_unknown(project_id=project_id, names=undeclared)
@@ -175,10 +175,10 @@ def count_answers(
             if dividing is not None and is_scan:
                 with connection.cursor() as cursor:
                     cursor.execute(f"SET LOCAL work_mem = '{MEMORY_FOR_SEGMENTS}'")
-            unfinished, computed, sent, themes = _values_of(computed_parts)
+            unfinished, computed, sent, themes = values_of(computed_parts)
         else:
             groups_part = answer_groups.part([each.block for each in questions])
-            unfinished, computed, sent, themes, rows = _values_of([*computed_parts, groups_part])
+            unfinished, computed, sent, themes, rows = values_of([*computed_parts, groups_part])
             groups = answer_groups.by_block(rows, [each.block for each in questions])
             counted = Counted(changes, listed, completed, groups, {})
         counted = replace(counted, derived=computed if derives else None, sent=sent, themes=themes)
@@ -301,7 +301,7 @@ def _derived(script: Script, selection: Selection, condition: Part, dividing: Di
     return derived_counting.part(script, *condition, is_partial=is_partial, division=division(dividing))
 
 
-def _values_of(parts: Sequence[Part]) -> list[Any]:
+def values_of(parts: Sequence[Part]) -> list[Any]:
     """The values of several parts, in one statement."""
     sql = f"SELECT {', '.join(f'({part})::text' for part, _ in parts)}"
     (texts,) = fetch_rows(sql, [value for _, values in parts for value in values])
@@ -365,6 +365,12 @@ def _where(project_id: int, selection: Selection, script: Script) -> tuple[str, 
         parts.append(condition)
         values += own
     return (" AND ".join(["c.project_id = %s", *parts]), [project_id, *values]) if parts else ("", [])
+
+
+def condition(project_id: int, selection: Selection, script: Script) -> Part:
+    """The condition for selected conversations `c`, or for all of the project."""
+    where, values = _where(project_id, selection, script)
+    return where or "c.project_id = %s", values or [project_id]
 
 
 def count_sets(

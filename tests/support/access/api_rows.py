@@ -112,6 +112,7 @@ TABLE: dict[str, Row] = {
     "codebook.partial_update": Row(OWN_OR_ANY, 200, {"themes": []}, QUESTION),
     "codebook.correct": Row(OWN_OR_ANY, 200, {"themes": []}, QUESTION),
     "results.retrieve": Row(EVERYBODY, 200),
+    "results.participation": Row(EVERYBODY, 200),
     "export.retrieve": Row(EVERYBODY, 200),
 }
 
@@ -130,6 +131,7 @@ STATES: dict[str, list[tuple[Mapping[str, str], str]]] = {
             "analysis.retrieve",
             "codebook.retrieve",
             "results.retrieve",
+            "results.participation",
             "response.list",
             "response.retrieve",
             "export.retrieve",
@@ -143,6 +145,7 @@ OF_CLOSED_ONES = {
     "export.retrieve",
     "response.list",
     "results.retrieve",
+    "results.participation",
 }
 
 # Ids of objects that a body may name: the action, the field, and a body with `ID` in place of the id.
