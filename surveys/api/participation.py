@@ -43,8 +43,8 @@ class ParticipationFiguresOut(serializers.Serializer[Any]):
     zone = serializers.CharField(help_text="The time zone of the days: `UTC`.")
     seconds = serializers.FloatField(
         allow_null=True,
-        help_text="The median time from the beginning to the end of completed conversations, without imported "
-        "ones. Null on anonymous projects, whose times are rounded.",
+        help_text="The median time from the beginning to the end of completed conversations, without "
+        "imported ones. Null on anonymous projects, whose times are rounded.",
     )
     spans = SpanOut(many=True, help_text="From the first to the last day, empty ones included.")
     blocks = ReachOut(many=True, help_text="The questions of the script, in its order.")

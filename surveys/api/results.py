@@ -187,7 +187,7 @@ class ResultsOut(serializers.Serializer[Any]):
     blocks = ResultBlockOut(many=True)
 
 
-class ParticipationOut(ParticipationFiguresOut):
+class ProjectParticipationOut(ParticipationFiguresOut):
     """When conversations were begun and completed, and how far they came."""
 
     project_id = serializers.CharField()
@@ -325,7 +325,7 @@ class ResultsViewSet(OwnWorkViewSet):
             "are being counted, the response may be `503 unavailable`; retry after `Retry-After` seconds."
         ),
         parameters=[FilteredResponses, PARAMETER],
-        responses=ParticipationOut,
+        responses=ProjectParticipationOut,
         examples=[
             OpenApiExample(
                 "Participation",
