@@ -1,6 +1,7 @@
 """Responses over time, and how far people came (rules 6.305 to 6.307)."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -17,7 +18,7 @@ from tests.support.surveys.results import OPEN_WEB, converse
 
 pytestmark = pytest.mark.django_db
 FIRST = datetime(2026, 3, 2, 23, 30, tzinfo=UTC)  # a Monday, and already Tuesday in Berlin
-SCRIPT = [
+SCRIPT: list[dict[str, Any]] = [
     {"type": "single_punch", "prompt": "Which?", "options": ["a", "b"]},
     {"type": "nps", "required": False},
     {"type": "open_text", "prompt": "Why?", "precondition": 'Q0 = "b"'},
