@@ -29,6 +29,7 @@ from surveys.services.scripts import cache as script_cache
 
 Period = Literal["day", "week", "month"]
 MOST_PERIODS = 62  # days or weeks; of longer times there are months
+MOST_SCORES = 14  # the same for scores, which need some answers each
 UTC = ZoneInfo("UTC")
 # Paths are grouped before they are unpacked, because most respondents have one of a few.
 _SQL = """
@@ -132,15 +133,16 @@ def read(
 def scores(
     *, project: Project, selection: Selection, found: Participation
 ) -> Mapping[int, Sequence[tuple[str, Mapping[str, Any]]]]:
-    """The net promoter score of each question in each of the spans, by block; without those that are empty.
+    """The net promoter score of each question over time, by block: in days, or fewer weeks or months.
 
-    Each has the words for the span, and the `nps` of results. Nothing if there are too many spans.
+    Each has the words for its time, and the `nps` of results. Nothing if there are too many months.
     """
     script = script_cache.script_of(project)
     if not any(block.type == "nps" for block in script.blocks):
         return {}
     try:
-        by = f"completed.{found.period}" + (f":{found.zone}" if found.zone != UTC.key else "")
+        days = (found.spans[-1].begins_on - found.spans[0].begins_on).days if found.spans else 0
+        by = f"completed.{_period(days, MOST_SCORES)}" + (f":{found.zone}" if found.zone != UTC.key else "")
         counted = figures.count(project=project, selection=selection, segment_by=by, derives=False)
     except InvalidRequest:
         return {}
@@ -178,8 +180,8 @@ def _spans(found: Mapping[str, Any]) -> tuple[Period, list[Span]]:
 _LONGEST: Mapping[Period, int] = {"day": 1, "week": 7, "month": 31}
 
 
-def _period(days: int) -> Period:
-    return "day" if days < MOST_PERIODS else "week" if days < 7 * MOST_PERIODS else "month"
+def _period(days: int, most: int = MOST_PERIODS) -> Period:
+    return "day" if days < most else "week" if days < 7 * most else "month"
 
 
 def _beginning(day: date, period: Period) -> date:
