@@ -27,7 +27,7 @@ from surveys.admin.project_forms import IdsField, ProjectForm, Section, premium
 from surveys.admin.respondents import noun_of
 from surveys.admin.responses import proofs_of
 from surveys.admin.rows import Column, RowsField, RowsWidget
-from surveys.api.project_shapes import MAX_BEGUN, MAX_CONSENT, MAX_ENDS, MAX_LABEL, MAX_QUOTAS
+from surveys.api.project_settings_in import MAX_BEGUN, MAX_CONSENT, MAX_ENDS, MAX_LABEL, MAX_QUOTAS
 from surveys.models import Project
 from surveys.models.project import MAX_DAYS_KEPT
 from surveys.services.conversations import places
@@ -459,7 +459,7 @@ class DeliveryForm(ScheduleForm):
     def tell_places(self) -> None:
         """Say how far each limit of completed responses is used, and what looks like a mistake in a row."""
         notes: dict[str, list[str]] = {}
-        tells_figures = self.page.may_edit or not self.project.is_anonymous  # rule 7.122
+        tells_figures = self.page.may_own or not self.project.is_anonymous  # rule 7.122
         for each in places.figures(self.project) if tells_figures else ():
             state = (
                 " They are being counted." if each.is_counting else " They are full." if each.is_full else ""

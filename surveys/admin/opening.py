@@ -349,7 +349,7 @@ def _results_in_words(project: Project) -> str:
         return "Its totals are shared: members, and everybody with the address of the results page, see them."
     if project.privacy_mode == Project.PrivacyMode.TRANSPARENT:
         return "Members of the community can see its results."
-    return "Only the author and the community’s admins see its results, until you share them."
+    return "Only the authors and the community’s admins see its results, until you share them."
 
 
 def _rewards_in_words(project: Project) -> str:

@@ -29,7 +29,7 @@ from communities.ground.moment_field import MomentField
 from communities.ground.text_field import TextField
 from communities.staff.site import time_zone_of
 from surveys.admin.frame import ProjectPage
-from surveys.api.project_shapes import ProjectIn
+from surveys.api.project_in import ProjectIn
 from surveys.models import Project
 from surveys.services.projects import server_rules
 from surveys.services.projects import service as projects

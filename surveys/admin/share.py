@@ -104,6 +104,7 @@ def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
             "asked": audience_in_words(project),
             "is_live": project.is_live_at(page.at),
             "links_address": page.address("share_links"),
+            "people_address": page.address("share_people"),
             "values_example": address_values.example_address(project),
             "values_address": page.address("share_values"),
             "delivery_address": page.address("delivery"),

@@ -171,7 +171,7 @@ class AnalysisViewSet(OwnWorkViewSet):
     def create(self, request: Request, project_id: int) -> Response:
         query = self.query(AskIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
-        access.require_editor(actor=self.actor, project=project)
+        access.require_owner(actor=self.actor, project=project)
         asked, _ = analysis.ask(
             actor=self.actor, project=project, with_ai=query["ai"], covers=query["status"], at=self.at
         )

@@ -17,7 +17,7 @@ from communities.gate.idempotency import once
 from communities.gate.views import CommunityViewSet
 from communities.ground import wire
 from communities.ground.actors import Role
-from communities.models import ApiKey, Identity, Member
+from communities.models import ApiKey, Identity, Member, ProjectGrant
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import ResponseOut
 from surveys.models import Generation, Job
@@ -34,6 +34,7 @@ EXAMPLE: dict[str, Any] = {
         "avatar_url": None,
         "joined_at": "2025-05-01T09:00:00Z",
         "left_at": None,
+        "attributes": {"team": "North"},
     },
     "user": {
         "id": "52",
@@ -54,6 +55,7 @@ EXAMPLE: dict[str, Any] = {
             "revoked_at": None,
         }
     ],
+    "project_access": [{"project_id": "7", "level": "edit"}],
     "projects": [{"id": "7", "name": "Opening moves"}],
     "participation": [
         {
@@ -130,6 +132,9 @@ class PersonMemberOut(serializers.Serializer[Any]):
     avatar_url = serializers.CharField(allow_null=True)
     joined_at = serializers.DateTimeField(allow_null=True)
     left_at = serializers.DateTimeField(allow_null=True)
+    attributes = serializers.DictField(
+        child=serializers.CharField(), help_text="What staff wrote down for fields of surveys."
+    )
 
 
 class PersonUserOut(serializers.Serializer[Any]):
@@ -260,6 +265,13 @@ class PersonAuditEntryOut(serializers.Serializer[Any]):
     object_name = serializers.CharField(allow_null=True, help_text="As it was then.")
 
 
+class PersonAccessOut(serializers.Serializer[Any]):
+    """What the person may do in the admin with a project beyond their role."""
+
+    project_id = serializers.CharField(allow_null=True, help_text="Null is every project.")
+    level = serializers.ChoiceField(choices=ProjectGrant.Level.values)
+
+
 class PersonOut(serializers.Serializer[Any]):
     """All the data that a community stores about a person."""
 
@@ -270,6 +282,7 @@ class PersonOut(serializers.Serializer[Any]):
     )
     identities = PersonIdentityOut(many=True)
     api_keys = PersonKeyOut(many=True)
+    project_access = PersonAccessOut(many=True)
     projects = PersonProjectOut(many=True)
     participation = ParticipationOut(many=True)
     standing = PersonStandingOut()

@@ -22,21 +22,18 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import OperationalError, transaction
 from django.db.models import Count, Q
 from django.utils import timezone
-from psycopg.errors import QueryCanceled
 
 from communities.ground.errors import Conflict, violation
 from communities.ground.queue import wake
 from communities.ground.statements import Part, prepared
-from communities.ground.transactions import in_transaction
+from communities.ground.transactions import TakesTooLong, in_transaction, stopped_after
 from communities.services.tenants import settings as community_settings
 from surveys.engine import where
 from surveys.engine.script import Script
@@ -54,12 +51,6 @@ LEASE = timedelta(minutes=1)  # longer than a step
 SECONDS_OF_A_TURN = 2.0  # then the worker does other work, such as further questions, before it continues
 WORDS = "We have all the answers that we need. Thank you for your interest!"
 _LOCK = "colloquy places:"
-_SHORTEN = """
-    WITH known AS MATERIALIZED (SELECT setting FROM pg_settings WHERE name = 'statement_timeout')
-    SELECT setting FROM known, set_config(
-        'statement_timeout', (SELECT least(nullif(setting::int, 0), %s::int)::text FROM known), true
-    )
-"""
 _FIRST = uuid.UUID(int=0)
 
 
@@ -95,10 +86,6 @@ class Figure:
     @property
     def is_full(self) -> bool:
         return self.filled >= self.limit
-
-
-class _TooMuch(Exception):
-    """A statement took too long to count: expressions may look for many options in long texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +286,7 @@ def count(*, project_id: int, most: int = 0) -> None:
     while goes_on:
         try:
             goes_on = _count_step(project_id, most)
-        except _TooMuch:
+        except TakesTooLong:
             if most == 1:  # a single response; the sweep tries again after the lease
                 return
             most = max(1, most // 8)
@@ -324,7 +311,7 @@ def _waiting(at: datetime) -> Any:
 def _count_step(project_id: int, most: int) -> bool:
     """Count the next responses of the quotas that are furthest behind. False if none are left.
 
-    Raises _TooMuch.
+    Raises TakesTooLong.
     """
     _hold(project_id)
     _lock(project_id)
@@ -387,10 +374,10 @@ class _Quotas:
     def satisfied(self, texts: Sequence[str] | None = None, *, among: Part) -> dict[str, int]:
         """How many responses satisfy each expression, by its key. `among` is a condition on `c`.
 
-        Raises _TooMuch.
+        Raises TakesTooLong.
         """
         by_key = {self.key(text): text for text in (self.texts if texts is None else texts)}
-        with _stopped_in_time():
+        with stopped_after(SECONDS_OF_A_STATEMENT):
             found = selecting.count(
                 list(by_key.values()), script=self.script, language=self.language, among=among
             )
@@ -400,7 +387,7 @@ class _Quotas:
         """How many responses satisfy each expression. If that takes too long, everything is counted anew."""
         try:
             return self.satisfied(among=among)
-        except _TooMuch:
+        except TakesTooLong:
             script_settings.forget_counts(self.project.pk, but=[])
             return {}
 
@@ -424,32 +411,15 @@ class _Quotas:
             return known
         try:
             if _completed(project_id) * selecting.work(missing, script=self.script) > MOST_AT_ONCE:
-                raise _TooMuch
+                raise TakesTooLong
             among = "c.project_id = %s AND c.completed_at IS NOT NULL", [project_id]
             counts = {key: _Count(n, None) for key, n in self.satisfied(missing, among=among).items()}
-        except _TooMuch:
+        except TakesTooLong:
             counts = {self.key(text): _Count(0, _FIRST) for text in missing}
             wake(COUNT, project_id=project_id)
         script_settings.forget_counts(project_id, but=[*self.keys])
         _store(project_id, counts)
         return {key: each for key, each in known.items() if key in self.keys} | counts
-
-
-@contextmanager
-def _stopped_in_time() -> Iterator[None]:
-    """A savepoint in which a statement is stopped after SECONDS_OF_A_STATEMENT. Raises _TooMuch."""
-    try:
-        with transaction.atomic():
-            with prepared() as cursor:
-                cursor.execute(_SHORTEN, [SECONDS_OF_A_STATEMENT * 1000])
-                [[before]] = cursor.fetchall()
-            yield
-            with prepared() as cursor:
-                cursor.execute("SELECT set_config('statement_timeout', %s, true)", [before])
-    except OperationalError as error:
-        if isinstance(error.__cause__, QueryCanceled):
-            raise _TooMuch from error
-        raise
 
 
 def _one(response_id: uuid.UUID) -> Part:

@@ -320,7 +320,7 @@ def response_table(
     Headers are prompts, or names of blocks if `by_name`.
     """
     cached = script_cache.get(project.pk, project.revision)
-    columns = list(_columns(project, cached.stored, own_values=own_values))
+    columns = list(columns_of(project, cached.stored, own_values=own_values))
     derived: list[
         DerivedColumn | SuspectedColumn | OutcomeColumn | ReadingColumn | FurtherColumn | OtherColumn
     ] = [
@@ -493,7 +493,8 @@ def _described(
         yield TableColumn(f"{text}.code", Kind.INTEGER, column.name, column.text(size), choices)
 
 
-def _columns(project: Project, stored: StoredScript, *, own_values: bool) -> Iterator[ExportColumn]:
+def columns_of(project: Project, stored: StoredScript, *, own_values: bool) -> Iterator[ExportColumn]:
+    """A column for each question, or for each of its options; removed questions with answers come last."""
     rows = statements.fetch_rows(_ANSWERED_BLOCKS, [project.pk, list(MULTI_COLUMN_TYPES)])
     archived = {block_id for block_id, is_archived in rows if is_archived}
     retyped = {block_id for block_id, is_archived in rows if not is_archived}

@@ -26,8 +26,7 @@ from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.ground.undo_period import UNDO_PERIOD
 from communities.services.trail import presence
 from surveys.models import Conversation, Project, ResponseDeletion
-from surveys.services.conversations import repository
-from surveys.services.conversations import service as conversations
+from surveys.services.conversations import removal, repository
 from surveys.services.ground import access, anonymity, history
 from surveys.services.ground.batches import change_each
 from surveys.services.responses import quotes
@@ -46,7 +45,7 @@ def mark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime
 
     A response that is marked again keeps its time. Refuses as `service.delete` does.
     """
-    access.require_editor(actor=actor, project=project, missing=NO_RESPONSE)
+    access.require_owner(actor=actor, project=project, missing=NO_RESPONSE)
     is_there = Conversation.objects.filter(pk=response_id, project_id=project.pk, is_listed=True).exists()
     if not is_there:
         raise NotFound(NO_RESPONSE)
@@ -62,7 +61,7 @@ def mark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime
 @in_transaction
 def unmark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime) -> None:
     """Keep a marked response. Raises NotFound if the response is not marked."""
-    access.require_editor(actor=actor, project=project, missing=NO_RESPONSE)
+    access.require_owner(actor=actor, project=project, missing=NO_RESPONSE)
     count, _ = ResponseDeletion.objects.filter(response_id=response_id, project_id=project.pk).delete()
     if not count:
         raise NotFound(IS_DELETED)
@@ -122,7 +121,7 @@ def _expire(conversation_id: uuid.UUID, *, before: datetime, at: datetime) -> bo
     if conversation is None or (conversation.completed_at or conversation.updated_at) >= before:
         return False
     quotes.remove(project_id=conversation.project_id, conversation_id=conversation.pk)
-    conversations.expire(conversation=conversation, at=at)
+    removal.expire(conversation=conversation, at=at)
     return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -20,8 +21,7 @@ from communities.ground.statements import MAX_PAGE_BYTES
 from communities.ground.transactions import in_transaction
 from communities.models import Identity, Member
 from surveys.models import Conversation, Project, Tally
-from surveys.services.conversations import repository
-from surveys.services.conversations import service as conversations
+from surveys.services.conversations import removal, repository
 from surveys.services.ground import access, history, selecting
 from surveys.services.representations.response import ResponseJson, response_serializer
 from surveys.services.responses import quotes
@@ -130,11 +130,22 @@ def list_page(
     expression = cast(str | None, filters.get("where"))
     script = partial(script_cache.script_of, project)
     selecting.refuse_faults(expression, script=script, solutions=solutions)
-    known = partial(_kept_total, project, {})
-    with selecting.slot(expression, responses=known, script=script, community_id=project.community_id):
+    with selecting_slot(project, expression):
         return _page(
             project, _by_user(project, filters), descending, page, per_page, after, solutions=solutions
         )
+
+
+def selecting_slot(project: Project, where: str | None) -> AbstractContextManager[None]:
+    """Let an expression without faults select among a project's responses. Raises Unavailable if it is much
+    work, and other large jobs are running, or if it takes too long.
+    """
+    return selecting.slot(
+        where,
+        responses=partial(_kept_total, project, {}),
+        script=partial(script_cache.script_of, project),
+        community_id=project.community_id,
+    )
 
 
 def _page(
@@ -201,7 +212,7 @@ def get(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> ResponseJson:
         row = cursor.fetchone()
     if row is None:
         raise NotFound(NO_RESPONSE)
-    solutions = access.may_read_solutions(actor=actor)
+    solutions = access.may_read_solutions(actor=actor, project=conversation.project)
     return response_serializer(conversation.project, solutions=solutions)(row)
 
 
@@ -211,9 +222,9 @@ def delete(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> None:
     conversation = repository.lock(conversation_id=response_id)
     if conversation is None or not conversation.is_listed:
         raise NotFound(NO_RESPONSE)
-    access.require_editor(actor=actor, project=conversation.project, missing=NO_RESPONSE)
+    access.require_owner(actor=actor, project=conversation.project, missing=NO_RESPONSE)
     quotes.remove(project_id=conversation.project_id, conversation_id=conversation.pk)
-    conversations.remove(conversation=conversation, at=at)
+    removal.remove(conversation=conversation, at=at)
     history.record_response(
         Action.RESPONSE_DELETED, conversation.project, conversation.pk, actor=actor, at=at
     )
