@@ -396,6 +396,7 @@ def test_each_role_may_do_what_the_rows_say(here: TwoCommunities, is_write: bool
         if routed.is_write != is_write:
             continue
         path, body = _path(routed, place=here.own, of={}), _filled(row.body, here.own.ids)
+        path += row.query.format(**here.own.ids)
         statuses = {"yes": row.status, "no": 403, "absent": 404}
         expected = dict.fromkeys(("visitor", "nobody", "superuser"), 401)
         expected |= dict(
@@ -449,7 +450,10 @@ def test_another_communitys_objects_look_exactly_like_absent_ones(here: TwoCommu
             if name == "template_id" or (action, name) == api_rows.COPYABLE:
                 continue
             value = here.own.ids[row.of.get(name, name)]
-            paths = [_path(routed, place=here.other, of={name: each}) for each in (value, _absent(value))]
+            query = row.query.format(**here.other.ids)
+            paths = [
+                _path(routed, place=here.other, of={name: each}) + query for each in (value, _absent(value))
+            ]
             wrong += _compared(here, action, (paths[0], body, value), (paths[1], body, _absent(value)))
         if "community_id" in _arguments(routed):
             absent = {"community_id": ABSENT_NUMBER}
@@ -491,6 +495,7 @@ def test_a_project_that_a_member_must_not_see_is_not_found(here: TwoCommunities)
         for action, row in api_rows.TABLE.items():
             if "project_id" in _arguments(ACTIONS[action]) and action not in api_rows.OF_CLOSED_ONES:
                 path, body = _path(ACTIONS[action], place=here.own, of={}), _filled(row.body, here.own.ids)
+                path += row.query.format(**here.own.ids)
                 answer = ask(here, "member", ACTIONS[action].method, path, body, with_key=True)
                 wrong += [(action, answer.status)] if answer.status != 404 else []
 
@@ -505,6 +510,7 @@ def test_projects_that_are_closed_or_private_have_fewer_readers(here: TwoCommuni
             with taken_back():
                 Project.objects.filter(pk=here.own.ids["project_id"]).update(**fields)
                 path = _path(ACTIONS[action], place=here.own, of={})
+                path += api_rows.TABLE[action].query.format(**here.own.ids)
                 answer = ask(here, role, ACTIONS[action].method, path, with_key=True)
             if answer.status != expected[word]:
                 wrong.append((fields, role, answer.status))

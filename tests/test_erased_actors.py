@@ -401,6 +401,7 @@ NAMING = {
     "surveys.ResponseDeletion.requested_by_id": RECORDED,
     "surveys.Reminder.planned_by_id": "its entry of the audit trail locks the actor first",
     "surveys.ResponseDeletion.requested_under": "a pseudonym",
+    "surveys.ResponseFile.generated_by": "the name of a model",
     "surveys.ResultsCount.generated_by": "the name of a model",
     "surveys.ScriptDraft.user_id": "beginning one holds the actor, and later writes lock the draft itself",
     "xp.XpEntry.actor_id": "its service holds the actor before it writes, so it names nobody who is gone",

@@ -19,7 +19,8 @@ from django.template.response import TemplateResponse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from communities.gate.downloads import attachment
-from communities.ground.errors import Refusal
+from communities.gate.envelope import error_response
+from communities.ground.errors import Refusal, Unavailable
 from communities.ground.moment_field import MomentField
 from communities.ground.spreadsheets import csv_line, neutralise
 from communities.ground.text_field import TextField
@@ -191,7 +192,7 @@ def receive(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     try:
         _receive(request, page, name=unquote(request.headers.get("X-File-Name", "")), data=request.body)
     except Refusal as refusal:
-        return JsonResponse({"note": refusal.message}, status=400)
+        return error_response(refusal, request)
     return JsonResponse({"address": page.address("responses_import")})
 
 
@@ -240,6 +241,11 @@ def _paste(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     if form.is_valid():
         try:
             _receive(request, page, name="Pasted rows", data=form.cleaned_data["rows"].encode())
+        except Unavailable as busy:
+            form.add_error("rows", busy.message)
+            response = _draw(request, page, paste=form)
+            response.status_code, response["Retry-After"] = 503, str(busy.retry_after)
+            return response
         except Refusal as refusal:
             form.add_error("rows", refusal.message)
     if form.errors:

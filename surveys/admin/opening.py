@@ -47,7 +47,8 @@ AUDIENCES = {
     "open_web": Card("Anyone with the link", "No account is needed. Share the address.", "open-web"),
     "private": Card(
         "Members",
-        "Only members of this community. They sign in, or come by a personal link.",
+        "Only people who have joined this community. They sign in, or come by a personal link. Everybody "
+        "else reads that they cannot answer.",
         "private",
     ),
 }

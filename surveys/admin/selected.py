@@ -103,9 +103,7 @@ def _after_closing(projects: Sequence[Project], at: datetime) -> list[str]:
             if reveals
             else "Its post in the chat says so too."
         )
-    consequences.append(
-        "Answers given so far stay. Those of people who have not finished stay as partial responses."
-    )
+    consequences.append("Answers given so far stay. Responses that are not completed stay as partial ones.")
     if any(project.is_pending_at(at) for project in projects):
         consequences.append("A scheduled opening is cancelled.")
     if any(project.is_poll and project.poll_results_mode in (None, "hidden") for project in projects):

@@ -74,7 +74,7 @@ class AnalysisOut(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField(help_text="Rounded on anonymous projects, as all times there.")
     completed_at = serializers.DateTimeField(allow_null=True)
     completion_count = serializers.IntegerField()
-    response_count = serializers.IntegerField(help_text="Answered blocks.")
+    response_count = serializers.IntegerField(help_text="Answered blocks, not responses.")
     credits_used = serializers.IntegerField(
         help_text="If it failed, those for answers that were read: the others are returned."
     )

@@ -321,7 +321,7 @@ class PersonViewSet(CommunityViewSet):
             "community asks about. For `anonymous` projects it contains "
             "how often the person completed them and what that gave them, but no answers, because these "
             "cannot be traced to anyone. Also left out are secrets, which are stored only as digests, and "
-            "the respondent of an unfinished anonymous conversation, who is stored encrypted for at most a "
+            "the respondent of a running anonymous conversation, who is stored encrypted for at most a "
             "day. Requires the role admin."
         ),
         responses=PersonOut,
@@ -339,7 +339,7 @@ class PersonViewSet(CommunityViewSet):
         description=(
             "Erases a person permanently. Their answers stay, listed and counted, as those of a nameless "
             "respondent: `user_id`, `platform_id` and `session_number` of these responses become null, and "
-            "an unfinished response stays partial. Of anonymous projects nothing is changed, because a "
+            "a partial response stays partial. Of anonymous projects nothing is changed, because a "
             "change would show which answers were theirs; what is encrypted there goes by itself within a "
             "day. All other data about the person in this community is deleted: the member, their XP, "
             "achievements and roles, their API keys, drafts, names and accounts. Projects that they created, "

@@ -29,7 +29,7 @@ FIELD = "field."
 # The values of a field's menu: empty for all, `=` and a value, or this one, which no value can equal.
 NOT_GIVEN = "none"
 SUSPECTED = {"": "All", "false": "Without suspected ones", "true": "Suspected ones only"}
-COVERS = {"all": "All", "completed": "Completed", "partial": "Not completed"}
+COVERS = {"all": "All", "completed": "Completed", "partial": "Partial"}
 
 
 @dataclass(frozen=True, slots=True)

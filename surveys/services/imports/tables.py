@@ -14,12 +14,19 @@ import orjson
 from communities.ground import spreadsheets
 from communities.ground.errors import InvalidRequest, refuse
 from surveys.services.converting import tables
+from surveys.services.converting.workbooks import MAX_EMPTY_ROWS, Limits, Workbook
 
 MAX_FILE = 8_388_608  # bytes
-MAX_UNPACKED = 67_108_864  # bytes of a workbook
 MAX_ROWS = 10_000
 MAX_COLUMNS = 1_000
-MAX_CELLS = 500_000  # a workbook with as many takes 5 s
+MAX_CELLS = 500_000
+LIMITS = Limits(
+    rows=MAX_ROWS + 2,
+    columns=MAX_COLUMNS + 1,
+    elements=3_000_000,
+    unpacked=67_108_864,
+    cells=MAX_CELLS,
+)
 _OWN_SHEET = "responses"
 
 
@@ -83,7 +90,7 @@ def _csv(data: bytes) -> list[tuple[int, list[str]]]:
     is_binary = b"\x00" in data[:1_000] and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
     if is_binary or "\ufffd" in text[:1_000]:
         _refuse("invalid", "The file must be CSV or XLSX.")
-    found = tables.lines(text, most_rows=MAX_ROWS + 1 + tables.MAX_EMPTY_ROWS, most_columns=MAX_COLUMNS + 1)
+    found = tables.lines(text, most_rows=MAX_ROWS + 1 + MAX_EMPTY_ROWS, most_columns=MAX_COLUMNS + 1)
     return [(n, [_unguarded(cell.strip()) for cell in cells]) for n, cells in found]
 
 
@@ -94,11 +101,9 @@ def _unguarded(cell: str) -> str:
 
 def _workbook(data: bytes) -> list[tuple[int, list[str]]]:
     """The rows of the sheet `Responses` of a workbook, else of its first sheet that is not empty."""
-    found = tables.sheets(
-        data, most_rows=MAX_ROWS + 2, most_columns=MAX_COLUMNS + 1, most_unpacked=MAX_UNPACKED
-    )
-    filled = [rows for rows in found.values() if rows]
-    rows = found.get(_OWN_SHEET) or (filled[0] if filled else [])
+    book = Workbook(data, LIMITS)
+    names = sorted(book.names, key=lambda name: name != _OWN_SHEET)
+    rows = next(filter(None, map(book.rows, names)), [])
     width = max(
         (n for _, cells in rows for n, cell in enumerate(cells, start=1) if cell is not None), default=0
     )

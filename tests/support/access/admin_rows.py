@@ -247,6 +247,19 @@ TABLE: dict[str, tuple[str, str]] = {
     "surveys/project/<int:project_id>/open/": ("302 404 403 403 200 200 404 200", SAME),
     "surveys/project/<int:project_id>/rename/": ("302 404 403 403 200 200 404 200", SAME),
     "surveys/project/<int:project_id>/responses/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
+    "surveys/project/<int:project_id>/responses/import/": (EDITORS, "302 404 403 403 303 303 404 303"),
+    "surveys/project/<int:project_id>/responses/import/file/": (
+        NO_SUCH_METHOD_FOR_EDITORS,
+        "302 404 403 403 400 400 404 400",
+    ),
+    "surveys/project/<int:project_id>/responses/import/progress/": (
+        "302 404 403 403 204 204 404 204",
+        NO_SUCH_METHOD_FOR_EDITORS,
+    ),
+    "surveys/project/<int:project_id>/responses/import/faults/": (
+        "302 404 403 403 404 404 404 404",
+        NO_SUCH_METHOD_FOR_EDITORS,
+    ),
     "surveys/project/<int:project_id>/responses/<uuid:response_id>/": (
         PAGE_OF_MEMBERS,
         NO_SUCH_METHOD_FOR_MEMBERS,

@@ -305,6 +305,9 @@ def _responses(filled: FilledCommunity, person: Member, word: str) -> Ids:
     surveys.ResultsCount.objects.create(
         project=project, part=word, revision=0, changes=0, created_at=NOON, status="failed", error=word
     )
+    surveys.ResponseFile.objects.create(
+        project=project, sealed=b"x" * 40, row_count=1, created_at=NOON, status="failed", error=word
+    )
     surveys.Codebook.objects.create(block_id=ids["text_id"], project=project, version=1)
     theme = surveys.Theme.objects.create(block_id=ids["text_id"], title=f"Theme {word}", since=1)
     surveys.Reading.objects.create(

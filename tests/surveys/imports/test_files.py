@@ -18,7 +18,7 @@ from surveys.services.imports import files, tables
 from surveys.services.imports.files import OpenFile
 from tests.support.caller import Caller
 from tests.support.dumps import dump
-from tests.surveys.imports.test_round_trip import COLOURS, answered_by_many, copied
+from tests.support.surveys.round_trips import COLOURS, answered_by_many, copied
 
 pytestmark = pytest.mark.django_db
 

@@ -51,6 +51,20 @@ GLOBAL_SCALE = re.compile(
 )
 
 
+_FURTHER = (
+    r"(?:additional|further|extra|more|weitere[nr]?|zusätzliche[nr]?|autres?|supplémentaires?|adicional(?:es)?|más|mais)"
+)
+_OPEN = r"(?:open(?:[- ]ended)?|offene[nr]?|ouvertes?|abiertas?|abertas?)"
+ADDITION = re.compile(
+    rf"[,;.]?\s{{0,3}}\b(?:(?P<sure>plus|add|sowie|mais|más)|and|und|et|y|e|with|mit|avec|con|com)\s{{1,3}}"
+    rf"(?:(?:also|auch|aussi|también|também|plus|mais|más|noch)\s{{1,3}})?(?P<number>an?|{_NUMBER})\s{{1,3}}"
+    rf"(?:(?P<further>{_FURTHER})\s{{1,3}})?(?:(?P<open>{_OPEN})\s{{1,3}})?(?:questions?|fragen?|preguntas?|perguntas?)\b"
+    rf"(?:\s{{1,3}}(?P<further_after>{_FURTHER}))?(?:\s{{1,3}}(?P<open_after>{_OPEN}))?"
+    r"(?:\s{1,3}(?:about|on|regarding|zu[rm]?|über|nach|sur|sobre|de)\s{1,3}(?P<about>[^.;!?\n]{1,200}))?",
+    re.IGNORECASE,
+)
+
+
 def wants_one_open_question(text: str) -> bool:
     """Whether an intent wants one open question and no more."""
     return bool(ONE_OPEN.search(text))
@@ -75,8 +89,8 @@ INTERROGATIVE = {
     "fr": r"(?:pourquoi|comment|combien|quand|où|quel(?:le)?s?|qu['’]|que |ce qu|s['’]ils|s['’]elles|si |"
           r"est-ce|qui |avec qui|à quelle|"
           r"avez-vous|êtes-vous|\w+-(?:vous|tu|t-il|il|on)\b|faut-il)",
-    "es": r"(?:¿|(?:por |para |con |en |a |de |cada )?(?:qué|cuál(?:es)?|cómo|cuándo|dónde|cuánt[oa]s?|"
-          r"quién(?:es)?|cuánto)\b|si |lo que )",
+    "es": r"(?:¿|(?:por |para |con |en |a |de |cada )?(?:qu[eé]|cu[aá]l(?:es)?|c[oó]mo|cu[aá]ndo|d[oó]nde|cu[aá]nt[oa]s?|"
+          r"qui[eé]n(?:es)?)\b|si |lo que )",
     "pt": r"(?:(?:por |para |com |em |a |de |o |d)?(?:que|qual|quais|como|quando|onde|quant[oa]s?|quem)\b|"
           r"se |tem |você )",
 }  # fmt: skip
@@ -98,7 +112,7 @@ ASKING = {
           r")?perguntas sobre|descobrir)\b",
 }  # fmt: skip
 RATING = {
-    "en": r"\b(?:(?:and|also|please|should|to)\s{1,3})*(?:rate|rating|score|"
+    "en": r"\b(?:(?:and|also|please|should|to)\s{1,3})*(?:rate|rating|(?<!promoter )score|"
           r"evaluate|assess)\b(?! from| of \d|"
           r" \d)",
     "de": r"\bbewerten\b(?: lassen)?", "fr": r"\b(?:noter|évaluer)\b", "es": r"\b(?:valorar|puntuar|"

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from surveys.ai.local.drafts.ask_lists import after_verb, list_items, parted
 from surveys.ai.local.drafts.ask_words import (
     ABOUT_OTHERS,
+    ADDITION,
     ALSO,
     ASKING,
     BULLET,
@@ -38,7 +39,13 @@ from surveys.ai.local.drafts.ask_words import (
     is_order,
 )
 from surveys.ai.local.drafts.bank import find
-from surveys.ai.local.drafts.conditions import Condition, leads_with_condition, read_condition
+from surveys.ai.local.drafts.conditions import (
+    Condition,
+    is_foreign_condition,
+    leads_with_condition,
+    read_condition,
+    with_conditions_apart,
+)
 from surveys.ai.local.drafts.formats import (
     QUOTES,
     RIGHT,
@@ -76,10 +83,36 @@ class Asks:
     scale: Format | None = None
     is_added: bool = False  # The intent wants these asks in addition to the usual questions.
     orders: tuple[str, ...] = ()  # Orders to us are no questions: `email me the results`.
+    wants_open: bool = False  # The intent wants an open question in addition.
+    told: tuple[str, ...] = ()  # What the intent wants and we cannot write, such as other conditions.
+
+
+def additions(text: str, language: str) -> tuple[str, tuple[Ask, ...], bool]:
+    """Return a text without the questions that it wants in addition, such as `plus two questions about pay`, the
+    asks of these, and whether an open question about anything is among them.
+    """
+    asks: list[Ask] = []
+    wants_open = False
+    parts, end = [], 0
+    for match in ADDITION.finditer(text):
+        is_open = bool(match["open"] or match["open_after"])
+        is_further = bool(match["further"] or match["further_after"])
+        is_and = re.match(r"[,;.]?\s{0,3}(?:with|mit|avec|con|com)\b", match[0], re.IGNORECASE) is None
+        if not (match["sure"] or is_further or (is_and and (is_open or match["about"]))):
+            continue
+        parts.append(text[end : match.start()])
+        end = match.end()
+        if match["about"]:
+            named = [_ask(item, language) for item in list_items(match["about"], language)]
+            asks += [replace(ask, format=replace(ask.format, is_open=is_open)) for ask in named if ask.text]
+        else:
+            wants_open = True
+    return "".join([*parts, text[end:]]), tuple(asks), wants_open
 
 
 def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
     """Return the asks of an intent, in the order in which the intent names them."""
+    text, added, wants_open = additions(text, language)
     scale = None
     if (match := GLOBAL_SCALE.search(text)) and (found := read_scale(text[match.start() :])):
         scale = found[1]
@@ -90,8 +123,12 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
     asks: list[Ask] = []
     rest: list[str] = []
     orders: list[str] = []
-    additions = 0
-    for sentence in _sentences(text):
+    told: list[str] = []
+    in_addition = 0
+    for sentence in (part for each in _sentences(text) for part in with_conditions_apart(each) if part):
+        if is_foreign_condition(sentence):
+            told.append(sentence.strip(TRAILING))
+            continue
         if is_order(sentence):
             orders.append(sentence.strip(TRAILING))
             continue
@@ -106,9 +143,9 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
         is_continued = bool(asks) and sentence[:1].islower() and LEADING.match(sentence) is not None
         found_asks, lead = _of_sentence(sentence, language, is_list=is_continued, is_poll=is_poll)
         if found_asks and ALSO.search(sentence) and not _has_list(lead, sentence):
-            additions += len(found_asks)
+            in_addition += len(found_asks)
         if not found_asks and (aspects := _aspects(lead, language)):
-            found_asks, additions = aspects, additions + len(aspects)
+            found_asks, in_addition = aspects, in_addition + len(aspects)
         if asks and found_asks and not found_asks[0].text and asks[-1].is_question:
             asks[-1] = replace(
                 asks[-1], format=replace(asks[-1].format, options=found_asks[0].format.options)
@@ -119,8 +156,8 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
             rest.append(lead)
     orders += [ask.text for ask in asks if is_order(ask.text)]
     asks = [ask for ask in asks if not is_order(ask.text)]
-    is_added = bool(asks) and additions == len(asks)
-    return Asks(tuple(asks[:_MAX_ASKS]), ". ".join(rest), scale, is_added, tuple(orders))
+    is_added = in_addition == len(asks) and bool(asks or added)
+    return Asks((*asks, *added)[:_MAX_ASKS], ". ".join(rest), scale, is_added, tuple(orders), wants_open, tuple(told))
 
 
 def _aspects(sentence: str, language: str) -> list[Ask]:
