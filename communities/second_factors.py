@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.apps import apps
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -101,8 +101,17 @@ def require(request: HttpRequest, community_id: int, name: str) -> None:
     Call this for communities that require one. Raises SecondFactorMissing.
     """
     if is_missing(request):
-        types = sorted(_factors_of(int(request.user.pk or 0)).values_list("type", flat=True))
-        raise SecondFactorMissing(community_id, name, types[0] if types else None)
+        raise SecondFactorMissing(community_id, name, unproven(request))
+
+
+def unproven(request: HttpRequest) -> str | None:
+    """The type of a second factor that the signed-in person has, and has not proven in this session; None if
+    there is none, or one is proven.
+    """
+    if is_proven(request):
+        return None
+    types: list[str] = sorted(_factors_of(int(request.user.pk or 0)).values_list("type", flat=True))
+    return types[0] if types else None
 
 
 def require_own(*, user_id: int) -> None:
@@ -115,7 +124,7 @@ def asked_by(user: User) -> list[str]:
     """The names of the communities that require a second factor and have this person among their staff."""
     present = user.memberships.filter(left_at=None, community__settings__require_second_factor=True)
     if not user.is_staff:
-        present = present.exclude(access=Member.Access.MEMBER)
+        present = present.filter(~Q(access=Member.Access.MEMBER) | Q(project_grants__isnull=False)).distinct()
     return list(present.order_by("community__name").values_list("community__name", flat=True))
 
 

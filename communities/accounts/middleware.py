@@ -41,6 +41,17 @@ BY_SOURCE_TOO = {
     "mfa_activate_totp": ("GET", "HEAD", "POST"),
     "mfa_add_webauthn": ("GET", "HEAD", "POST"),
 }
+# Pages that show or change second factors. A session that has not proven one of them must prove one first,
+# because a new passkey would open sessions that have.
+OF_FACTORS = {
+    "mfa_activate_totp",
+    "mfa_deactivate_totp",
+    "mfa_add_webauthn",
+    "mfa_edit_webauthn",
+    "mfa_remove_webauthn",
+    "mfa_generate_recovery_codes",
+    "mfa_view_recovery_codes",
+}
 
 
 class AccountAreaMiddleware:
@@ -73,6 +84,8 @@ class AccountAreaMiddleware:
         name = match.url_name or ""
         if request.method in BY_SOURCE_TOO.get(name, ()) and must_sign_in_again(request):
             return redirect("source_sign_in_again")
+        if name in OF_FACTORS and (factor := second_factors.unproven(request)):
+            return redirect(_confirming(factor, request.path))
         if name == "account_set_password" and request.method == "POST" and not _was_just_proven(request):
             # Otherwise django-allauth would store the form, with the password, in the session
             return redirect(name)
@@ -136,9 +149,7 @@ def explain_second_factor(request: HttpRequest, missing: SecondFactorMissing) ->
     second_factors.remember_wanted(request)
     confirm = ""
     if missing.factor:
-        name = "mfa_reauthenticate_webauthn" if missing.factor == "webauthn" else "mfa_reauthenticate"
-        wanted = urlencode({REDIRECT_FIELD_NAME: second_factors.forget_wanted(request)})
-        confirm = f"{reverse(name)}?{wanted}"
+        confirm = _confirming(missing.factor, second_factors.forget_wanted(request))
     chosen_community.remember(request, missing.community_id)
     others = [each for each in own_communities.choices(request) if not each.requires_second_factor]
     context = {"community": missing.name, "others": others, "confirm": confirm}
@@ -146,6 +157,12 @@ def explain_second_factor(request: HttpRequest, missing: SecondFactorMissing) ->
     if "HX-Request" in request.headers:
         response["HX-Refresh"] = "true"  # A part of a page cannot show the explanation.
     return response
+
+
+def _confirming(factor: str, wanted: str) -> str:
+    """The address of the page that asks for a factor of this type, and then leads to the wanted page."""
+    name = "mfa_reauthenticate_webauthn" if factor == "webauthn" else "mfa_reauthenticate"
+    return f"{reverse(name)}?{urlencode({REDIRECT_FIELD_NAME: wanted})}"
 
 
 def too_many(request: HttpRequest, refusal: TooManyAttempts) -> HttpResponse:

@@ -45,8 +45,13 @@ class ProjectPage:
 
     @property
     def may_edit(self) -> bool:
-        """Whether the actor may change it: creators may change their own, admins any."""
+        """Whether the actor may change its script and settings."""
         return access.may_edit(actor=self.actor, project=self.project)
+
+    @property
+    def may_own(self) -> bool:
+        """Whether the actor has the rights of its creator, also over its responses."""
+        return access.may_own(actor=self.actor, project=self.project)
 
     def require_responses_reader(self) -> None:
         """Raise Http404 for actors who may not read single responses."""
@@ -84,6 +89,7 @@ class ProjectPage:
             "project": self.project,
             "actor": self.actor,
             "may_edit": self.may_edit,
+            "may_own": self.may_own,
             "header": header.header_of(self.project, self.actor, self.at),
             "at": self.at,
             "tabs": [

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -29,7 +29,7 @@ from communities.ground.moment_field import MomentField
 from communities.ground.text_field import TextField
 from communities.staff.site import time_zone_of
 from surveys.admin.frame import ProjectPage
-from surveys.api.project_shapes import ProjectIn
+from surveys.api.project_in import ProjectIn
 from surveys.models import Project
 from surveys.services.projects import server_rules
 from surveys.services.projects import service as projects
@@ -57,6 +57,9 @@ class Section:
     picture: str
     names: Sequence[str]
     more: str = ""  # a template with further text, drawn below the fields
+    is_rare: bool = False  # folded, with a line that says what is set in it
+    is_open: bool = False
+    set_fields: str = ""
 
     @property
     def anchor(self) -> str:
@@ -191,7 +194,14 @@ class ProjectForm(forms.Form):
         sections = [
             (each, [self[name] for name in each.names if name in self.fields]) for each in self.sections
         ]
-        return [(section, fields) for section, fields in sections if fields or section.more]
+        return [(self._folded(each, fields), fields) for each, fields in sections if fields or each.more]
+
+    def _folded(self, section: Section, fields: Sequence[BoundField]) -> Section:
+        """A rare section with the labels of the fields that are set; open if one of them has a fault."""
+        if not section.is_rare:
+            return section
+        labels = [str(each.label) for each in fields if each.initial not in (None, "", False, [], ())]
+        return replace(section, set_fields=", ".join(labels), is_open=any(each.errors for each in fields))
 
 
 def premium(form: ProjectForm, name: str) -> None:

@@ -27,7 +27,7 @@ from communities.ground.sent_text import sent_text
 from communities.ground.wire import render
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.metadata import Metadata
-from surveys.api.project_shapes import MAX_CONSENT
+from surveys.api.project_settings_in import MAX_CONSENT
 from surveys.engine.intake.fields import MAX_OTHER_TEXT
 from surveys.engine.walk.answers import MAX_TEXT
 from surveys.engine.walk.replay import GivenAnswer
@@ -207,7 +207,7 @@ class ImportedResponseIn(serializers.Serializer[Any]):
     """A Response in the format of exports. Its read-only fields are ignored."""
 
     accepted_and_ignored = frozenset(
-        {"id", "project_id", "session_number", "updated_at", "user_id", "scores", "variables"}
+        {"id", "project_id", "session_number", "updated_at", "user_id", "scores", "variables", "outcome"}
     )
 
     status = StrictChoiceField(

@@ -18,15 +18,8 @@ from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
 from communities.ground.errors import Conflict, InvalidRequest, NotFound, refuse, refuse_all
 from surveys.api import examples
-from surveys.api.project_shapes import (
-    CloneIn,
-    ListIn,
-    NewProjectIn,
-    NewProjectOut,
-    OpenIn,
-    ProjectIn,
-    ProjectOut,
-)
+from surveys.api.project_in import CloneIn, ListIn, NewProjectIn, OpenIn, ProjectIn
+from surveys.api.project_out import NewProjectOut, ProjectOut
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.models import ProjectQuerySet
 from surveys.services.ai_work import from_intent
@@ -413,7 +406,7 @@ class ProjectViewSet(OwnWorkViewSet):
         in_steps = [
             each
             for each in projects
-            if each.is_anonymous and not access.may_edit(actor=self.actor, project=each)
+            if each.is_anonymous and not access.may_own(actor=self.actor, project=each)
         ]
         totals = steps.totals(projects=in_steps)
         rendered = [(each.pk, project_as_json(each, at=self.at)) for each in projects]

@@ -13,7 +13,8 @@ from communities.gate.fields import StrictBooleanField, StrictChoiceField, Stric
 from communities.gate.pagination import PageIn
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
-from surveys.api.project_shapes import BucketOut, ScriptField
+from surveys.api.project_in import ScriptField
+from surveys.api.project_out import BucketOut
 from surveys.models import Project
 from surveys.services.scripts import templates
 

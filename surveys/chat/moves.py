@@ -24,7 +24,7 @@ from surveys.chat.replies import Reply
 from surveys.engine.script import SCALES, Block, Option
 from surveys.engine.walk.answers import other_of
 from surveys.models import Project
-from surveys.services.conversations import admission, unsent_answers
+from surveys.services.conversations import admission, removal, unsent_answers
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.saving import LimitReached, NotAgreed
@@ -327,7 +327,7 @@ def _change(click: Click) -> Reply:
 
 def _retract(click: Click) -> Reply:
     with transaction.atomic():
-        conversations.retract(conversation_id=click.reference.subject, at=click.at)
+        removal.retract(conversation_id=click.reference.subject, at=click.at)
     return replies.answer(click.interaction, screens.notice(words.TAKEN_BACK, colour=screens.DEFAULT_COLOUR))
 
 

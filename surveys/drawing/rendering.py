@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template import loader
 
-from surveys.drawing.screens import PastChange, Screen
+from surveys.drawing.parts import PastChange, Screen
 from surveys.drawing.theme import Page
 from surveys.drawing.words import WORDS
 

@@ -1,25 +1,28 @@
-"""The content of a visitor's page. A `Screen` has typed fields; the templates only print them."""
+"""The steps of a visitor: the first, the current one, and a vote again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from enum import Enum
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from django.utils import dateformat
-
-from communities.ground import privacy_words
-from surveys.drawing import bars, forms, past, rewards, widgets
+from surveys.drawing import forms, past, rewards, widgets
 from surveys.drawing.bars import ResultsView, draw_results
-from surveys.drawing.past import Past, PastStep
-from surveys.drawing.rewards import Earned, Prize
+from surveys.drawing.parts import (
+    NO_PROGRESS,
+    Consent,
+    PastChange,
+    Progress,
+    Screen,
+    Task,
+    Verdict,
+    Votes,
+    notice,
+)
+from surveys.drawing.past import PastStep
 from surveys.drawing.theme import Page
-from surveys.drawing.widgets import LONG_PROMPT, StepWidget, Typed, typed_ahead, typed_of
-from surveys.engine.flow.wording import heading
-from surveys.engine.language import markup, piping
+from surveys.drawing.widgets import StepWidget, Typed, typed_ahead, typed_of
+from surveys.engine.language import markup
 from surveys.engine.language.piping import Authored
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk import answers, defaults, groups, prefill, runner
@@ -29,202 +32,10 @@ from surveys.engine.walk.runner import State
 from surveys.models import Project
 from surveys.services.conversations.admission import consent_mark
 from surveys.services.conversations.view import WalkView
-from surveys.services.representations.project import web_url
 from surveys.services.results import poll as poll_results
 from surveys.services.results.poll import PollResults
-from surveys.services.scripts import editing as scripts
-
-
-class PastChange(Enum):
-    """How a move changes the past steps that the page already shows."""
-
-    KEPT = "kept"
-    APPENDED = "appended"
-    REPLACED = "replaced"
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The progress of the visitor.
-
-    `percent` fills the bar; None hides it. `question` has the form “3 of 8”.
-    """
-
-    percent: float | None
-    question: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Feedback on a graded answer."""
-
-    is_right: bool
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Consent:
-    """The text that a respondent agrees to by ticking a box."""
-
-    text: str
-    mark: str  # what the box sends: another text has another mark
-    is_ticked: bool = False
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """A button below the end; `do` is the value that the form sends."""
-
-    do: str
-    label: str
-    is_quiet: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class AnswersAs:
-    """In whose name a visitor answers, and who can see the answers.
-
-    `by` is `link` for the member of a personal link, `sign_in` for a person who is signed in, else empty.
-    `sign_out` is the address for a person who is signed in and wants to be somebody else; a link is left by a
-    form. `misses` names the rewards that a non-member cannot get, empty if there are none, and `sign_in` is
-    where they can still become one who gets them.
-    """
-
-    privacy_mode: str
-    name: str = ""
-    by: str = ""
-    sign_out: str = ""
-    misses: str = ""
-    sign_in: str = ""
-    keep_days: int | None = None
-
-    @property
-    def deletion(self) -> str:
-        """A sentence that says when the answers are deleted."""
-        return privacy_words.deleted_after(self.keep_days)
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A link below the end, drawn as a button."""
-
-    label: str
-    address: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """A text instead of a question. `kept` is the typed text that could not be saved.
-
-    `is_over` means that everything was answered, so the browser deletes unsent answers.
-    """
-
-    title: str
-    text: str = ""
-    moment: datetime | None = None
-    kept: str = ""
-    actions: Sequence[Action] = ()
-    is_over: bool = False
-    redirect: str = ""  # an address to lead to at once, but for a frame
-    share: str = ""  # the address of a public page
-    leaves_the_page: bool = False  # its actions load the whole page again
-    items: Sequence[str] = ()
-    links: Sequence[Link] = ()
-    aside: Link | None = None
-
-    @property
-    def is_long(self) -> bool:
-        return len(self.title) > LONG_PROMPT
-
-    @property
-    def moment_in_words(self) -> str:
-        return dateformat.format(self.moment, "j F Y, H:i") if self.moment else ""
-
-
-# The votes on a poll's question, for a visitor who `has_voted` or not; None if they may not see them.
-Votes = Callable[[Block, bool], PollResults | None]
 
 View = TypeVar("View", bound=WalkView)
-NO_PROGRESS = Progress(None)
-COPY = Action("copy", "Keep a copy of my answers", is_quiet=True)
-AGAIN = Action("again", "Answer again", is_quiet=True)
-HIDE = Action("hide", "Hide my answers on this device", is_quiet=True)
-VOTE_ACTIONS = (Action("change", "Change my vote"), Action("ask-retract", "Take my vote back"))
-RETRACTION = (Action("retract", "Yes, take it back"), Action("look", "No, keep it"))
-
-MAX_COPIED = 3 * past.MAX_PAST_CHARACTERS
-MAX_TEXTS_AHEAD = 20_000  # characters of the texts that follow a vote
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A task that the sender of a first form has to solve before the form is accepted.
-
-    A browser finds the `number` below `most` for which the SHA-256 of `nonce` and `number` is `target`, and
-    presses the button `do` again. Without a script a person answers the `question`.
-    """
-
-    signed: str
-    nonce: str
-    target: str
-    most: int
-    question: str
-    do: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reviewed:
-    """A question and its answer in the review. `may_change` is false for a graded answer that is final."""
-
-    step: PastStep
-    may_change: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """All answers at the end, to print or mail. `address` is the typed one, else the sender's own."""
-
-    items: Sequence[Reviewed]
-    mails: bool = False
-    address: str = ""
-    error: str = ""
-    leads_back: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Screen:
-    """The content of one page: a `step` to answer, or an `ending`, and the parts around it.
-
-    `past` draws the past steps for a whole page or for new past steps: those before a step, or the latest for
-    None. `latest` is the step that was just completed.
-    """
-
-    step: StepWidget | None = None
-    ending: Ending | None = None
-    review: Sequence[Reviewed] = ()  # in place of a step
-    copy: Copy | None = None  # in place of an ending
-    progress: Progress = NO_PROGRESS
-    note: str = ""
-    unsaved: str = ""  # typed text that was not accepted; the note gives the reason
-    verdict: Verdict | None = None
-    prize: Prize | None = None
-    earned: Earned | None = None
-    results: ResultsView | None = None
-    results_when: str = ""  # when a poll shows its results, for visitors who have not voted
-    closes_at: datetime | None = None  # shown at the first step
-    has_traps: bool = False
-    consent: Consent | None = None  # asked for at the first step
-    task: Task | None = None  # done before a first form is accepted
-    answers_as: AnswersAs | None = None
-    asks_further: bool = False  # a model may ask about what is written, which stands beside who sees it
-    has_lost_link: bool = False  # the page may still name the link's member
-    status: int = 200
-    retry_after: int | None = None  # seconds
-    past_change: PastChange = PastChange.REPLACED
-    latest: PastStep | None = None
-    past: Callable[[int | None], Past] = lambda before: Past()
-    ahead: str = ""  # a form field with the answers that were filled in ahead
 
 
 def first(
@@ -245,7 +56,7 @@ def first(
     It asks for the project's `consent`, and says when the project closes automatically. A poll's page shows
     its question together with the texts before it.
     """
-    view = at_first(_marked(view))
+    view = at_first(marked(view))
     if view.step is None:
         return notice(title="There is nothing to ask yet.", text="Please come back later.")
     past_change = PastChange.KEPT if error or note or consent_error else PastChange.REPLACED
@@ -257,14 +68,14 @@ def first(
     closes_at = view.project.closes_at
     if not view.project.is_poll:
         return replace(screen, has_traps=has_traps, task=task, closes_at=closes_at)
-    question = _as_title(view.step.block)
+    question = as_title(view.step.block)
     return replace(
         screen,
         has_traps=has_traps,
         task=task,
         closes_at=closes_at,
         progress=NO_PROGRESS,
-        results=_results(question, votes(question, False), own=None, is_over=False),
+        results=draw_votes(question, votes(question, False), own=None, is_over=False),
         results_when=poll_results.when_seen(view.project),
     )
 
@@ -302,13 +113,13 @@ def step(
     Its control contains the value that was `typed`, else the earlier answer, else an answer `ahead`. The
     first step says when the project closes automatically, also to returning visitors.
     """
-    view = _marked(view)
+    view = marked(view)
     if (begun := groups.first_state(view.script, view.state)) is not None:
         is_there = begun is view.state
         past_change = past_change if is_there or past_change == PastChange.KEPT else PastChange.REPLACED
         can_go_back = view.can_go_back and runner.can_go_back(begun)
         screen = _group(view.moved(begun), page, typed, error, ahead, can_go_back=can_go_back)
-        return replace(screen, note=note, past_change=past_change, latest=_latest(view, past_change))
+        return replace(screen, note=note, past_change=past_change, latest=latest_step(view, past_change))
     assert view.step is not None
     is_first = view.project.is_poll or not runner.can_go_back(view.state)
     widget = _step(
@@ -332,7 +143,7 @@ def step(
         status=422 if error else 200,
         asks_further=view.asks_further,
         past_change=past_change,
-        latest=_latest(view, past_change),
+        latest=latest_step(view, past_change),
         past=partial(past.past_of, view),
     )
 
@@ -410,52 +221,10 @@ def _answered(view: WalkView, ahead: Prefill, page: Page) -> Typed:
     return typed_ahead(block, reply, language=page.lang)
 
 
-def review(view: WalkView, *, note: str = "", past_change: PastChange = PastChange.REPLACED) -> Screen:
-    """All answers before the end, each with a way to change it."""
-    view = _marked(view)
-    return Screen(
-        review=_reviewed(view, most=past.MAX_PAST_CHARACTERS, may_change=True),
-        progress=Progress(100),
-        note=note,
-        verdict=verdict_of(view),
-        past_change=past_change,
-    )
-
-
-def copy(
-    view: WalkView,
-    *,
-    mails: bool = False,
-    address: str = "",
-    error: str = "",
-    note: str = "",
-    leads_back: bool = True,
-) -> Screen:
-    """All answers of a conversation that is over. Without other past steps the page has room for each."""
-    items = _reviewed(view, most=MAX_COPIED, may_change=False)
-    return Screen(
-        copy=Copy(items, mails, address, error, leads_back), note=note, status=422 if error else 200
-    )
-
-
-def _reviewed(view: WalkView, *, most: int, may_change: bool) -> Sequence[Reviewed]:
-    """The questions and answers, which are cut if they have more than `most` characters together."""
-    asked = [each for each in _marked(view).history() if each.block.asks]
-    steps = [past.step_of(view, each) for each in asked]
-    most = most if sum(step.size for step in steps) <= most else most // len(asked)
-    return [
-        Reviewed(
-            replace(step, prompt=markup.plain(step.prompt), reply=past.cut(step.reply, most)),
-            may_change and not view.is_settled(each.block),
-        )
-        for step, each in zip(steps, asked, strict=True)
-    ]
-
-
 def vote_again(view: WalkView, page: Page, *, typed: Typed | None = None, error: str = "") -> Screen:
     """A poll's question with the current vote, which may be changed."""
-    view = _marked(view)
-    question, reply, before = _poll_question(view)
+    view = marked(view)
+    question, reply, before = poll_question(view)
     return Screen(
         step=_step(view, view.present(before, question), page, typed or typed_of(reply), error=error),
         closes_at=view.project.closes_at,
@@ -464,138 +233,16 @@ def vote_again(view: WalkView, page: Page, *, typed: Typed | None = None, error:
     )
 
 
-def end(
-    view: WalkView,
-    *,
-    votes: Votes,
-    note: str = "",
-    past_change: PastChange = PastChange.REPLACED,
-) -> Screen:
-    """The end: thanks, rewards, a poll's results if they may be seen, and further actions.
-
-    A `note` greets visitors who return to a completed conversation. They are not led away.
-    """
-    view = _marked(view)
-    draw = _end_of_poll if view.project.is_poll else _end_of_survey
-    screen = draw(view, votes=votes, note=note, past_change=past_change)
-    assert screen.ending is not None
-    ending = screen.ending
-    if view.project.is_public and view.is_open:
-        ending = replace(ending, share=web_url(view.project))
-    if view.end is not None and view.end.url:
-        url, links = view.end.url, (Link(view.end.label, view.end.url),)
-        ending = replace(ending, links=links, redirect="" if note or not view.end.redirects else url)
-    return replace(screen, ending=ending)
-
-
-def _end_of_survey(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
-    title, text = _thanks(view, "Thank you! That was the last question.")
-    return Screen(
-        ending=Ending(title, text, actions=_actions(view), is_over=True),
-        progress=Progress(100),
-        note=note,
-        verdict=verdict_of(view),
-        earned=rewards.at_the_end(view, is_news=not note),
-        past_change=past_change,
-        latest=_latest(view, past_change),
-        past=partial(past.past_of, view),
-    )
-
-
-def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
-    question, reply, before = _poll_question(view)
-    title, below = _thanks(view, "Thank you for voting.")
-    text = _joined(filter(None, [below, *(block.words for block in view.texts_ahead())]))
-    asked = question
-    if "[" in question.prompt:
-        asked = replace(question, prompt=view.present(before, question).prompt)
-    results = _results(_as_title(asked), votes(question, True), own=reply, is_over=not view.is_open)
-    if results is None and view.is_open:
-        text = text or "The results can be seen here once the poll is closed."
-    return Screen(
-        ending=Ending(title, text, actions=_actions(view), is_over=True),
-        note=note,
-        verdict=verdict_of(view),
-        earned=rewards.at_the_end(view, is_news=not note),
-        results=results,
-        past_change=past_change,
-        latest=_latest(view, past_change),
-        past=partial(past.past_of, view, count=len(before.path)),
-    )
-
-
-def _thanks(view: WalkView, otherwise: str) -> tuple[str, str]:
-    """The closing words, and the text below them."""
-    return (view.thanks.prompt, view.thanks.description or "") if view.thanks else (otherwise, "")
-
-
-def notice(
-    *,
-    title: str,
-    text: str = "",
-    moment: datetime | None = None,
-    kept: str = "",
-    status: int = 200,
-    results: ResultsView | None = None,
-    note: str = "",
-    items: Sequence[str] = (),
-    links: Sequence[Link] = (),
-    aside: Link | None = None,
-    actions: Sequence[Action] = (),
-) -> Screen:
-    """A friendly text instead of a question. `kept` is the typed text that could not be saved."""
-    return Screen(
-        ending=Ending(title, text, moment, kept, actions, items=items, links=links, aside=aside),
-        note=note,
-        results=results,
-        status=status,
-        past_change=PastChange.KEPT if kept else PastChange.REPLACED,
-    )
-
-
-def stored_votes(project: Project, *, at: datetime) -> Votes:
-    """The votes of the project's visitors, for people who may see them."""
-
-    def votes(block: Block, has_voted: bool) -> PollResults | None:
-        if not poll_results.may_be_seen(project=project, has_voted=has_voted, at=at):
-            return None
-        return poll_results.count(project=project, block=block, at=at)
-
-    return votes
-
-
-def voters_in_words(project: Project, *, at: datetime) -> str:
-    """How many voted in a closed poll, for visitors who may not see its results."""
-    block = _question_of(project)
-    return "" if block is None else bars.voters(poll_results.count(project=project, block=block, at=at))
-
-
-def _question_of(project: Project) -> Block | None:
-    script = scripts.load(project_id=project.pk, revision=project.revision)
-    return next((block for block in script.blocks if block.asks), None)
-
-
-def closed_poll_results(project: Project, *, has_voted: bool, votes: Votes) -> ResultsView | None:
-    """The results under the notice of a closed poll, if they may be seen."""
-    block = _question_of(project) if project.is_poll else None
-    if block is None:
-        return None
-    # There is no respondent whose values could fill in the prompt
-    script = scripts.load(project_id=project.pk, revision=project.revision)
-    headed = replace(block, prompt=heading(block.prompt, script))
-    return _results(headed, votes(block, has_voted), own=None, is_over=True)
-
-
-def _marked(view: View) -> View:
+def marked(view: View) -> View:
     """The view whose texts are Markdown, in which no value of a token is markup."""
     return view if view.escape else replace(view, escape=markup.escape)
 
 
-def _as_title(block: Block) -> Block:
+def as_title(block: Block) -> Block:
     return replace(block, prompt=markup.plain(block.prompt))
 
 
-def _results(
+def draw_votes(
     block: Block, votes: PollResults | None, *, own: Reply | None, is_over: bool
 ) -> ResultsView | None:
     return None if votes is None else draw_results(block, votes, own=own, is_over=is_over)
@@ -618,18 +265,7 @@ def progress_of(view: WalkView) -> Progress:
     return Progress(percent, view.question_number)
 
 
-def _joined(texts: Iterable[str]) -> str:
-    """The texts joined. Texts beyond the limit are not filled in."""
-    joined, length = [], 0
-    for text in texts:
-        joined.append(text)
-        length += len(text) + 2
-        if length > MAX_TEXTS_AHEAD:
-            break
-    return past.cut(piping.joined("\n\n", joined), MAX_TEXTS_AHEAD)
-
-
-def _latest(view: WalkView, past_change: PastChange) -> PastStep | None:
+def latest_step(view: WalkView, past_change: PastChange) -> PastStep | None:
     latest = view.latest() if past_change == PastChange.APPENDED else None
     return past.step_of(view, latest) if latest else None
 
@@ -660,7 +296,7 @@ def _step(
     )
 
 
-def _poll_question(view: WalkView) -> tuple[Block, Reply | None, State]:
+def poll_question(view: WalkView) -> tuple[Block, Reply | None, State]:
     """A poll's question, the vote, and the state just before the vote."""
     block = next(block for block in view.script.blocks if block.asks)
     assert block.id is not None
@@ -668,14 +304,3 @@ def _poll_question(view: WalkView) -> tuple[Block, Reply | None, State]:
     path_before = path[: path.index(block.id)] if block.id in path else path
     state_before = State(view.script.index_by_id[block.id], path_before, view.state.replies)
     return block, view.state.replies.get(block.id), state_before
-
-
-def _actions(view: WalkView) -> Sequence[Action]:
-    project = view.project
-    most, number = project.max_completes_per_user, view.session_number
-    keeps = not project.is_anonymous  # there the browser keeps no answers
-    if project.is_poll:
-        changes = VOTE_ACTIONS if view.is_open and project.change_poll else ()
-        return (*changes, HIDE) if keeps else changes
-    again = (AGAIN,) if view.is_open and (most is None or (number or 1) < most) else ()
-    return (COPY, *again, HIDE) if keeps else again

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from surveys.ai.local.drafts import bank, languages
-from surveys.ai.local.drafts.asks import is_order, read_asks
+from surveys.ai.local.drafts.ask_words import is_order
+from surveys.ai.local.drafts.asks import read_asks
 from surveys.ai.local.drafts.formats import read_scale, split_options
 from surveys.ai.local.drafts.phrasing import question_from
 from tests.support.ai.drafts import draft_from, option_values, prompts, questions
@@ -185,7 +186,7 @@ def test_an_order_to_us_is_told_from_a_noun_phrase(text: str, is_one: bool) -> N
     ("intent", "prompt"),
     [
         ("Rate the location with stars", "How would you rate the location?"),
-        ("Bitte die Halle mit Sternen bewerten", "Die Halle: Wie zufrieden bist du damit?"),
+        ("Bitte die Halle mit Sternen bewerten", "Die Halle: Wie bewertest du das?"),
     ],
 )
 def test_stars_without_a_number_are_five(intent: str, prompt: str) -> None:

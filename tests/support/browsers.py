@@ -46,6 +46,13 @@ def prove(browser: Client, password: str = PASSWORD) -> Any:
     return browser.post(reverse("account_reauthenticate"), {"password": password})
 
 
+def prove_factor(browser: Client) -> None:
+    """The session of this browser was opened with a second factor."""
+    session = browser.session
+    session["second_factor_proven_by"] = int(session["_auth_user_id"])
+    session.save()
+
+
 def code_of(user: User) -> str:
     """The code in the person's authenticator app."""
     secret = get_adapter().decrypt(Authenticator.objects.get(user=user, type="totp").data["secret"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from surveys.models import Project
-from surveys.services.conversations import admission
+from surveys.services.conversations import admission, removal
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.saving import LimitReached
 from surveys.services.projects import schedule
@@ -259,7 +259,7 @@ def test_beside_an_anonymous_response_no_exact_time_is_kept(
         raw={"block_id": scenario.script(made).blocks[0].id, "value": "red"},
         at=LUNCHTIME,
     )
-    conversations.retract(conversation_id=told.conversation.pk, at=LUNCHTIME)
+    removal.retract(conversation_id=told.conversation.pk, at=LUNCHTIME)
 
     events = list(Event.objects.filter(type__startswith="response."))
     deliveries = list(Delivery.objects.all())

@@ -12,12 +12,14 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from communities.accounts.adapters import AccountAdapter
 from communities.accounts.middleware import JOINED
 from communities.models import Member
 from surveys.models import Conversation, Project
 from surveys.services.ground import anonymity
 from surveys.services.people.merging import merge_users
-from tests.factories import IdentityFactory, MemberFactory
+from tests.factories import IdentityFactory, MemberFactory, UserFactory
+from tests.support.browsers import new_browser, page, person, sign_in, who
 from tests.support.caller import CHOICE, Caller
 from tests.support.concurrency import BackgroundCall
 from tests.support.staff import Staff
@@ -106,3 +108,23 @@ def test_staff_whose_account_is_merged_meanwhile_are_told_so_where_they_sign_in(
     assert JOINED in staff.read("/account/login/")
     assert not XpEntry.objects.exists()
     assert not Project.objects.exists()
+
+
+def test_whoever_is_merged_while_they_sign_in_is_told_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keep, drop = UserFactory.create(), person()
+    login = AccountAdapter.login
+
+    def merge_first(self: AccountAdapter, *args: Any) -> Any:
+        merge_users(keep_id=keep.pk, drop_id=drop.pk, at=timezone.now())
+        return login(self, *args)
+
+    monkeypatch.setattr(AccountAdapter, "login", merge_first)
+    browser = new_browser()
+
+    answer = sign_in(browser)
+
+    assert answer["Location"].startswith("/account/login/")
+    assert who(browser) is None
+    assert JOINED in page(browser.get("/account/login/"))

@@ -12,7 +12,7 @@ The lock is `FOR KEY SHARE`. This lock waits only for erasures and merges, and n
 from __future__ import annotations
 
 from django.core.exceptions import ObjectDoesNotExist
-from django.db import IntegrityError
+from django.db import DatabaseError, IntegrityError
 from psycopg.errors import ForeignKeyViolation
 
 from communities.ground.actors import Actor
@@ -80,9 +80,11 @@ def is_why(*, actor: Actor, error: Exception) -> bool:
 
 def refers_to_nobody(error: Exception) -> bool:
     """Whether an error may be caused by a missing row, such as the actor's user."""
-    return isinstance(error, ObjectDoesNotExist) or (
-        isinstance(error, IntegrityError) and isinstance(error.__cause__, ForeignKeyViolation)
-    )
+    if isinstance(error, IntegrityError):
+        return isinstance(error.__cause__, ForeignKeyViolation)
+    # Django raises DatabaseError itself, so without a cause, where it saves fields of a row that is gone.
+    is_unsaved = type(error) is DatabaseError and error.__cause__ is None
+    return is_unsaved or isinstance(error, ObjectDoesNotExist)
 
 
 def successor_of(*, user_id: int) -> int:

@@ -8,13 +8,13 @@ from functools import partial
 from django.http import QueryDict
 
 from communities.ground.errors import Conflict, InvalidRequest
-from surveys.drawing import forms, rewards, screens, words
-from surveys.drawing.screens import PastChange, Screen
+from surveys.drawing import endings, forms, parts, rewards, screens, words
+from surveys.drawing.parts import PastChange, Screen
 from surveys.drawing.theme import Page
 from surveys.drawing.widgets import Typed
 from surveys.engine.script import Block
 from surveys.engine.walk.answers import Reply
-from surveys.services.conversations.service import RowsChanged
+from surveys.services.conversations.moves import RowsChanged
 from surveys.services.previews import samples
 from surveys.services.previews.service import Preview
 from surveys.services.results.poll import PollResults
@@ -80,7 +80,7 @@ def _perform(preview: Preview, page: Page, sent: QueryDict, block: Block | None)
             return Moved(moved, _screen(moved, page, note=words.TAKEN_BACK), needs_page=True)
         case "copy" | "mail" as do if preview.walk.is_completed:
             note = NO_MAIL if do == "mail" else ""
-            copy = screens.copy(preview.view(), mails=preview.project.mail_copy, note=note)
+            copy = endings.copy(preview.view(), mails=preview.project.mail_copy, note=note)
             return Moved(preview, copy, needs_page=True)
         case "look" | "hide":
             return Moved(preview, _screen(preview, page), needs_page=True)
@@ -123,19 +123,19 @@ def _screen(
 ) -> Screen:
     view = preview.view()
     if preview.is_empty:
-        return screens.notice(title=EMPTY, text=EMPTY_TEXT)
+        return parts.notice(title=EMPTY, text=EMPTY_TEXT)
     question = next((block for block in view.script.blocks if block.asks), None)
     own = view.state.replies.get(question.id or 0) if question else None
     votes = partial(_votes, preview, own)
     if view.is_completed and not view.state.path:
-        return screens.notice(title="There is nothing to ask yet.", text="Please come back later.")
+        return parts.notice(title="There is nothing to ask yet.", text="Please come back later.")
     if view.is_completed:
         note = note or (NOTHING_GIVEN if rewards.has_given(view) else "")
-        screen = screens.end(view, votes=votes, past_change=past_change)
+        screen = endings.end(view, votes=votes, past_change=past_change)
         ending = screen.ending and replace(screen.ending, redirect="")
         return replace(screen, note=note, ending=ending)
     if view.is_at_review:
-        return screens.review(view, note=note)
+        return endings.review(view, note=note)
     if preview.project.is_poll:
         screen = screens.first(view, page, votes=votes, typed=typed, error=error)
     else:

@@ -16,8 +16,8 @@ from surveys.admin.preview import page as previewed
 from surveys.admin.script.requests import Json, answer, open_script, script_json
 from surveys.drawing import rendering, security, theme
 from surveys.drawing.forms import past_before
+from surveys.drawing.parts import AnswersAs, Screen
 from surveys.drawing.rendering import Hidden
-from surveys.drawing.screens import AnswersAs, Screen
 from surveys.drawing.theme import Page
 from surveys.services.previews import service as previews
 from surveys.services.previews import view as preview_json

@@ -36,7 +36,7 @@ MAX_ACHIEVEMENTS = 200
 _PROJECT_FIELDS = ("id", "name", "status", "delivery", "rewards", "scoring")
 _PAGES = (
     *("draft", "save", "duplicate", "scoring", "logic", "flow", "export", "archived"),
-    *("preview", "preview_state", "preview_restart", "generate", "templates", "projects"),
+    *("preview", "preview_state", "preview_restart", "generate", "templates", "projects", "versions"),
 )
 
 

@@ -14,14 +14,14 @@ from communities.gate import throttling
 from communities.ground.errors import Conflict, InvalidRequest, NotFound
 from communities.ground.words import plural
 from communities.services.mail.mails import is_sendable
-from surveys.drawing import forms, rewards, screens, words
-from surveys.drawing.screens import PastChange, Screen
+from surveys.drawing import endings, forms, rewards, screens, words
+from surveys.drawing.parts import PastChange, Screen
 from surveys.drawing.widgets import Typed
 from surveys.engine.script import Block
 from surveys.models import Project
 from surveys.pages.respondent import kept_forms, not_admitted, notices, protection
 from surveys.pages.respondent.visit import Visit, block_of, posted_block
-from surveys.services.conversations import admission, places
+from surveys.services.conversations import admission, moves, places, removal
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import NotAdmitted, consent_mark
 from surveys.services.conversations.places import Full
@@ -76,13 +76,13 @@ def show(visit: Visit) -> Screen:
             if CHANGE in request.GET and visit.is_live and project.change_poll:
                 return screens.vote_again(view, visit.page)
             if COPY in request.GET and visit.has_copies:
-                return screens.copy(view, mails=project.mail_copy, address=visit.own_address)
+                return endings.copy(view, mails=project.mail_copy, address=visit.own_address)
             note = "" if follows_a_form else _answered_already(visit)
-            return screens.end(view, votes=visit.votes, note=note)
+            return endings.end(view, votes=visit.votes, note=note)
         if visit.is_live:
             note = "" if follows_a_form else words.WELCOME_BACK
             if view.is_at_review:
-                return screens.review(view, note=note)
+                return endings.review(view, note=note)
             return screens.step(view, visit.page, note=note, ahead=visit.ahead)
     return notices.limit_reached() if is_at_limit and visit.is_live else _first(visit)
 
@@ -190,7 +190,7 @@ def _perform(visit: Visit, do: str) -> Outcome:
         case "ask-retract":
             return _ask_to_retract(visit, conversation_id)
         case "retract":
-            conversations.retract(conversation_id=conversation_id, at=at)
+            removal.retract(conversation_id=conversation_id, at=at)
             visit.forget()
             return Outcome(partial(_retracted, visit))
         case "again":
@@ -372,7 +372,7 @@ def _copy(visit: Visit, conversation_id: uuid.UUID, *, mails: bool) -> Outcome:
     view = conversations.get(conversation_id=conversation_id, at=visit.at)
     if not view.is_completed:
         return _moved(visit, view, PastChange.REPLACED)
-    draw = partial(screens.copy, view, mails=visit.project.mail_copy, address=visit.own_address)
+    draw = partial(endings.copy, view, mails=visit.project.mail_copy, address=visit.own_address)
     if not mails:
         return Outcome(draw, f"{visit.page.address}?{COPY}=1#step")
     to = visit.request.POST.get("email", "").strip()
@@ -403,7 +403,7 @@ def _mailed_copy(visit: Visit, token: str) -> Screen:
     try:
         if conversation_id is not None:
             view = conversations.get(conversation_id=conversation_id, at=visit.at)
-            return screens.copy(view, leads_back=False)
+            return endings.copy(view, leads_back=False)
     except NotFound:  # the response was deleted
         pass
     return notices.no_copy()
@@ -465,9 +465,9 @@ def _screen_of(
     past_change: PastChange = PastChange.REPLACED,
 ) -> Screen:
     if view.is_at_review:
-        return screens.review(view, note=note)
+        return endings.review(view, note=note)
     if view.is_completed or view.step is None:
-        return screens.end(view, votes=visit.votes, note=note, past_change=past_change)
+        return endings.end(view, votes=visit.votes, note=note, past_change=past_change)
     return screens.step(view, visit.page, note=note, past_change=past_change, ahead=visit.ahead)
 
 
@@ -559,8 +559,9 @@ def _conflict(visit: Visit, refusal: Conflict) -> Outcome:
     if isinstance(refusal, LimitReached):
         return Outcome(notices.limit_reached)
     if isinstance(refusal, Full):
+        places.mark(refusal, at=visit.at)
         return Outcome(partial(notices.full, visit, refusal))
-    if isinstance(refusal, conversations.RowsChanged):
+    if isinstance(refusal, moves.RowsChanged):
         return _again(visit, words.REWRITTEN)
     view = None if refusal.retry_after is not None else _held(visit)
     if view is None:

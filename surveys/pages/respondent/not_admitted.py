@@ -12,8 +12,8 @@ from communities.models import VerifiedSource
 from communities.services.people import identities
 from communities.services.tenants import settings as settings_service
 from communities.services.tenants import verified_sources
-from surveys.drawing import forms, screens
-from surveys.drawing.screens import Action, Link, Screen
+from surveys.drawing import forms, parts
+from surveys.drawing.parts import Action, Link, Screen
 from surveys.models import Project
 from surveys.pages.respondent.visit import Visit, posted_block
 from surveys.services.conversations.admission import DEACTIVATED, Missing, NotAdmitted
@@ -31,7 +31,7 @@ def notice(visit: Visit, refusal: NotAdmitted) -> Screen:
     kept = forms.in_words(posted_block(visit), request.POST) if is_post else ""
     title, text = _words(visit, missing)
     wanted = _wanted(visit.project) if {Missing.SOURCE, Missing.SIGN_IN} & {*missing} else []
-    return screens.notice(
+    return parts.notice(
         title=title,
         text=text,
         kept=kept,

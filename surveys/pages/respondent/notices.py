@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from communities.ground.sent_text import sent_text
-from surveys.drawing import forms, screens
-from surveys.drawing.screens import PastChange, Screen
+from surveys.drawing import endings, forms, parts
+from surveys.drawing.parts import PastChange, Screen
 from surveys.engine.script import Block
 from surveys.engine.walk import answers
 from surveys.pages.respondent.visit import Visit, posted_block
@@ -17,8 +17,8 @@ from surveys.services.conversations.places import Full
 from surveys.services.conversations.view import ConversationView
 from surveys.services.links.opening import Fault
 
-LEAVE = screens.Action("leave", "Go on without this link")
-LOOK = screens.Action("look", "Look at my answers")
+LEAVE = parts.Action("leave", "Go on without this link")
+LOOK = parts.Action("look", "Look at my answers")
 NOT_OPEN_YET = "Not open yet."
 _FULL_NEW = "Nothing more is stored."
 _FULL_BEGUN = (
@@ -61,11 +61,11 @@ def not_live(visit: Visit) -> Screen:
     unsaved_text = _sent_in_words(visit)
     noun = "poll" if project.is_poll else "survey"
     if project.is_pending_at(at):
-        return screens.notice(
+        return parts.notice(
             title=NOT_OPEN_YET, text=f"This {noun} opens on", moment=project.opens_at, kept=unsaved_text
         )
     if not project.was_opened_by(at):
-        return screens.notice(title=NOT_OPEN_YET, text="Please come back later.", kept=unsaved_text)
+        return parts.notice(title=NOT_OPEN_YET, text="Please come back later.", kept=unsaved_text)
     has_begun = visit.browser.conversation_id is not None
     saved = " What you answered before is saved." if has_begun and not project.is_poll else ""
     text = (
@@ -76,10 +76,10 @@ def not_live(visit: Visit) -> Screen:
     sees_results = has_begun or _is_admitted(visit)
     results = None
     if sees_results:
-        results = screens.closed_poll_results(project, has_voted=has_begun, votes=visit.votes)
+        results = endings.closed_poll_results(project, has_voted=has_begun, votes=visit.votes)
     if sees_results and project.is_poll and results is None:
-        text = f"{text} {screens.voters_in_words(project, at=at)}".strip()
-    return screens.notice(title=f"This {noun} is closed.", text=text, kept=unsaved_text, results=results)
+        text = f"{text} {endings.voters_in_words(project, at=at)}".strip()
+    return parts.notice(title=f"This {noun} is closed.", text=text, kept=unsaved_text, results=results)
 
 
 def in_chat(visit: Visit) -> Screen:
@@ -87,9 +87,9 @@ def in_chat(visit: Visit) -> Screen:
     project = visit.project
     noun = "poll" if project.is_poll else "survey"
     address = public_messages.address_of(project)
-    links = (screens.Link("Open it in the chat", address),) if address else ()
+    links = (parts.Link("Open it in the chat", address),) if address else ()
     text = f"This {noun} is answered in the chat of its community. Look for its message in the server there."
-    return screens.notice(title=f"This {noun} is in the chat.", text=text, links=links)
+    return parts.notice(title=f"This {noun} is in the chat.", text=text, links=links)
 
 
 def _is_admitted(visit: Visit) -> bool:
@@ -101,7 +101,7 @@ def _is_admitted(visit: Visit) -> bool:
 
 
 def limit_reached() -> Screen:
-    return screens.notice(
+    return parts.notice(
         title="You have answered already.",
         text="You have answered this as often as its author allows. Thank you!",
     )
@@ -109,10 +109,10 @@ def limit_reached() -> Screen:
 
 def take_back() -> Screen:
     """Asks before a vote is taken back."""
-    screen = screens.notice(
+    screen = parts.notice(
         title="Take your vote back?",
         text="It will not count any more. You can vote again while the poll is open.",
-        actions=screens.RETRACTION,
+        actions=endings.RETRACTION,
     )
     return replace(screen, past_change=PastChange.KEPT)
 
@@ -120,28 +120,28 @@ def take_back() -> Screen:
 def full(visit: Visit, refusal: Full) -> Screen:
     """The project is full, for everybody or for responses like this one. What was typed stays in sight."""
     has_begun = visit.browser.conversation_id is not None
-    text, actions = _FULL_BEGUN if has_begun else _FULL_NEW, tuple[screens.Action, ...]()
+    text, actions = _FULL_BEGUN if has_begun else _FULL_NEW, tuple[parts.Action, ...]()
     if visit.request.POST.get("do") == forms.SEND:
         text, actions = _FULL_REVIEWED, (LOOK,)
-    return screens.notice(title=refusal.words, text=text, kept=_sent_in_words(visit), actions=actions)
+    return parts.notice(title=refusal.words, text=text, kept=_sent_in_words(visit), actions=actions)
 
 
 def answered(visit: Visit, *, may_answer_again: bool) -> Screen:
     """An anonymous project in a browser that has answered and stores neither the answers nor their id."""
     project = visit.project
     if project.is_poll:
-        results = screens.closed_poll_results(project, has_voted=True, votes=visit.votes)
-        return screens.notice(title="You have voted in this poll.", text=_KEPT_NOTHING, results=results)
-    return screens.notice(
+        results = endings.closed_poll_results(project, has_voted=True, votes=visit.votes)
+        return parts.notice(title="You have voted in this poll.", text=_KEPT_NOTHING, results=results)
+    return parts.notice(
         title="You have answered this already.",
         text=_KEPT_NOTHING,
-        actions=(screens.AGAIN,) if may_answer_again else (),
+        actions=(endings.AGAIN,) if may_answer_again else (),
     )
 
 
 def no_copy() -> Screen:
     """A link to answers that shows none."""
-    return screens.notice(
+    return parts.notice(
         title="This link does not work.",
         text="It has expired, a part of it got lost, or the answers were deleted.",
         status=404,
@@ -154,7 +154,7 @@ def link_over(visit: Visit, fault: Fault) -> Screen:
     if visit.browser.conversation_id is not None:
         text += " What you answered before is saved."
     is_held = visit.arrival.browser.link_id is not None
-    screen = screens.notice(title=title, text=text, kept=_sent_in_words(visit), status=403)
+    screen = parts.notice(title=title, text=text, kept=_sent_in_words(visit), status=403)
     assert screen.ending is not None
     ending = replace(screen.ending, actions=(LEAVE,) if is_held else (), leaves_the_page=True)
     return replace(screen, ending=ending, has_lost_link=True)

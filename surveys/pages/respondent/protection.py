@@ -18,7 +18,7 @@ from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.crypto import salted_hmac
 
 from communities.gate import throttling
-from surveys.drawing.screens import Task
+from surveys.drawing.parts import Task
 from surveys.models import Project
 
 # A field that people never see. Browsers do not fill in a field with this name and label by themselves.

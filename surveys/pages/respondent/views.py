@@ -18,8 +18,8 @@ from communities.ground import brands
 from communities.ground.brands import Look
 from communities.ground.errors import NotFound
 from surveys.drawing import link_card, rendering, rewards, theme
+from surveys.drawing.parts import AnswersAs, Screen
 from surveys.drawing.rendering import Hidden
-from surveys.drawing.screens import AnswersAs, Screen
 from surveys.pages.respondent import actions
 from surveys.pages.respondent.visit import Visit
 from surveys.services.projects import addresses, sharing

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from communities.ground.errors import NotFound
 from communities.services.tenants.verified_sources import NOBODY_ASKED, Asked
-from surveys.drawing import forms, screens, security, theme
+from surveys.drawing import endings, forms, security, theme
+from surveys.drawing.parts import Task, Votes
 from surveys.drawing.rendering import Handover
-from surveys.drawing.screens import Task, Votes
 from surveys.drawing.theme import Page
 from surveys.engine.script import Block
 from surveys.engine.walk.prefill import NOTHING, Prefill
@@ -159,7 +159,7 @@ class Visit:
 
     @property
     def votes(self) -> Votes:
-        return screens.stored_votes(self.project, at=self.at)
+        return endings.stored_votes(self.project, at=self.at)
 
     @property
     def past_before(self) -> int | None:

@@ -183,8 +183,12 @@ def skip_left(*, at: datetime) -> int:
     """
     unfinished = Conversation.objects.filter(completed_at__isnull=True, project__deleted_at__isnull=True)
     left = unfinished.filter(state__has_key=Conversation.LAPSES, updated_at__lte=_left_before(at))
-    ids = list(left.order_by("updated_at").values_list("pk", flat=True)[:MOST_AT_ONCE])
-    return change_each(ids, lambda conversation_id: _skip(conversation_id, at), fault="follow_up.fault")
+    return change_each(
+        left.order_by("updated_at", "pk"),
+        lambda conversation_id: _skip(conversation_id, at),
+        most=MOST_AT_ONCE,
+        fault="follow_up.fault",
+    )
 
 
 def _left_before(at: datetime) -> datetime:

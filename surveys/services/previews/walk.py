@@ -22,7 +22,7 @@ from surveys.engine.walk.answers import SKIPPED, InvalidAnswer, Reply
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Project
 from surveys.services.conversations import effects
-from surveys.services.conversations.service import RowsChanged
+from surveys.services.conversations.moves import RowsChanged
 from surveys.services.previews import samples
 from surveys.services.previews.source import FIRST_NEW_ID, PreviewScript
 from surveys.services.scripts import outro

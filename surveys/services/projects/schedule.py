@@ -85,9 +85,12 @@ def open_and_close_due(*, at: datetime) -> int:
 
     Runs may overlap: each skips the rows that another run has locked.
     """
-    due = Project.objects.due_to_change(at=at).order_by("pk").values_list("pk", flat=True)[:BATCH]
     return change_each(
-        due, lambda project_id: _settle_one(project_id, at=at), fault="schedules.fault", key_name="project_id"
+        Project.objects.due_to_change(at=at).order_by("pk"),
+        lambda project_id: _settle_one(project_id, at=at),
+        most=BATCH,
+        fault="schedules.fault",
+        key_name="project_id",
     )
 
 

@@ -26,8 +26,7 @@ from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.ground.undo_period import UNDO_PERIOD
 from communities.services.trail import presence
 from surveys.models import Conversation, Project, ResponseDeletion
-from surveys.services.conversations import repository
-from surveys.services.conversations import service as conversations
+from surveys.services.conversations import removal, repository
 from surveys.services.ground import access, anonymity, history
 from surveys.services.ground.batches import change_each
 from surveys.services.responses import quotes
@@ -46,7 +45,7 @@ def mark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime
 
     A response that is marked again keeps its time. Refuses as `service.delete` does.
     """
-    access.require_editor(actor=actor, project=project, missing=NO_RESPONSE)
+    access.require_owner(actor=actor, project=project, missing=NO_RESPONSE)
     is_there = Conversation.objects.filter(pk=response_id, project_id=project.pk, is_listed=True).exists()
     if not is_there:
         raise NotFound(NO_RESPONSE)
@@ -62,7 +61,7 @@ def mark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime
 @in_transaction
 def unmark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime) -> None:
     """Keep a marked response. Raises NotFound if the response is not marked."""
-    access.require_editor(actor=actor, project=project, missing=NO_RESPONSE)
+    access.require_owner(actor=actor, project=project, missing=NO_RESPONSE)
     count, _ = ResponseDeletion.objects.filter(response_id=response_id, project_id=project.pk).delete()
     if not count:
         raise NotFound(IS_DELETED)
@@ -86,16 +85,19 @@ def delete_due(*, at: datetime) -> int:
     deleted project wait: they are deleted with the project, or as soon as it is restored.
     """
     present = ResponseDeletion.objects.filter(project__deleted_at__isnull=True)
-    due = present.filter(deletes_at__lte=at).order_by("deletes_at", "pk")
-    ids = list(due.values_list("pk", flat=True)[:MOST_AT_ONCE])
-    return change_each(ids, lambda response_id: _delete(response_id, at), fault="response_deletion.fault")
+    return change_each(
+        present.filter(deletes_at__lte=at).order_by("deletes_at", "pk"),
+        lambda response_id: _delete(response_id, at),
+        most=MOST_AT_ONCE,
+        fault="response_deletion.fault",
+    )
 
 
 def delete_expired(*, at: datetime) -> int:
     """Delete responses that are older than their project keeps them (rule 7.110).
 
     Returns the number of deleted responses. Each response is deleted in its own transaction, at most
-    MOST_AT_ONCE responses of a project in one run.
+    MOST_AT_ONCE completed and as many unfinished responses of a project in one run.
     """
     keeping = Project.objects.filter(keep_responses_days__isnull=False).order_by("pk")
     count = 0
@@ -104,19 +106,12 @@ def delete_expired(*, at: datetime) -> int:
         latest = rounding.length(anonymity.rounding_of(project))
         before = at - timedelta(days=project.keep_responses_days or 0) - latest
         expire = partial(_expire, before=before, at=at)
-        count += change_each(_expired(project.pk, before), expire, fault="response_expiry.fault")
+        own = Conversation.objects.filter(project_id=project.pk)
+        completed = own.filter(completed_at__lt=before).order_by("completed_at", "pk")
+        unfinished = own.filter(completed_at__isnull=True, updated_at__lt=before).order_by("updated_at", "pk")
+        for rows in (completed, unfinished):
+            count += change_each(rows, expire, most=MOST_AT_ONCE, fault="response_expiry.fault")
     return count
-
-
-def _expired(project_id: int, before: datetime) -> list[uuid.UUID]:
-    """Return conversations that were completed before a time, and unfinished conversations that were last
-    changed before it.
-    """
-    own = Conversation.objects.filter(project_id=project_id)
-    completed = own.filter(completed_at__lt=before).order_by("completed_at")
-    unfinished = own.filter(completed_at__isnull=True, updated_at__lt=before).order_by("updated_at")
-    found = [*completed.values_list("pk", flat=True)[:MOST_AT_ONCE]]
-    return [*found, *unfinished.values_list("pk", flat=True)[: MOST_AT_ONCE - len(found)]]
 
 
 @again_after_deadlock
@@ -126,7 +121,7 @@ def _expire(conversation_id: uuid.UUID, *, before: datetime, at: datetime) -> bo
     if conversation is None or (conversation.completed_at or conversation.updated_at) >= before:
         return False
     quotes.remove(project_id=conversation.project_id, conversation_id=conversation.pk)
-    conversations.expire(conversation=conversation, at=at)
+    removal.expire(conversation=conversation, at=at)
     return True
 
 

@@ -35,6 +35,7 @@ from tests.support.browsers import (
     page,
     person,
     prove,
+    prove_factor,
     sign_in,
     who,
 )
@@ -362,6 +363,7 @@ def test_the_owner_hears_of_each_change_of_factors(ada: User) -> None:
     browser = new_browser()
     browser.force_login(ada)
     prove(browser)
+    prove_factor(browser)
 
     browser.post(reverse("mfa_generate_recovery_codes"))
     browser.post(reverse("mfa_deactivate_totp"))

@@ -18,7 +18,7 @@ from communities.services.inviting import invitations
 from tests.factories import CommunityFactory, UserFactory
 from tests.support import mails
 from tests.support.api_requests import new_address
-from tests.support.browsers import page, sign_in, who
+from tests.support.browsers import page, prove_factor, sign_in, who
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 PASSWORD, OTHER = "a calm purple teapot", "another green kettle"
@@ -260,6 +260,7 @@ def test_the_owner_is_told_that_a_passkey_was_removed(ada: User, browser: Client
     passkey = Authenticator.objects.create(
         user=ada, type="webauthn", data={"name": "Phone", "credential": {}}
     )
+    prove_factor(browser)
     asked = browser.post(reverse("mfa_remove_webauthn", args=[passkey.pk]))
     still_there = Authenticator.objects.filter(pk=passkey.pk).exists()
     browser.post(reverse("account_reauthenticate"), {"password": PASSWORD})

@@ -21,7 +21,7 @@ from communities import sign_in as sign_in_limits
 from communities.accounts import recovery_codes
 from communities.accounts.recovery_codes import HashedCodes, hashed, new_code
 from communities.models import User
-from tests.support.browsers import new_browser, page, person, prove, sign_in, who
+from tests.support.browsers import new_browser, page, person, prove, prove_factor, sign_in, who
 from tests.support.concurrency import run_together
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
@@ -40,6 +40,7 @@ def _signed_in(user: User) -> Client:
     browser = new_browser()
     browser.force_login(user)
     prove(browser)
+    prove_factor(browser)
     return browser
 
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 import time
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import TOTP
 from django.test import Client, RequestFactory
-from django.urls import reverse
+from django.urls import get_resolver, reverse
 
 from communities import second_factors
+from communities.accounts.middleware import OF_FACTORS
 from communities.models import AuditEntry, CommunitySettings, User
 from tests.factories import CommunityFactory, CommunitySettingsFactory, MemberFactory
 from tests.support.accounts import sign_in
+from tests.support.browsers import prove_factor
 from tests.support.caller import Caller, faults, refusal
 from tests.support.staff import Staff, send, text_of
 
@@ -221,6 +224,7 @@ def test_who_removes_the_last_factor_is_warned_where_it_matters(staff: Staff) ->
     warning = "Without one, you cannot open the staff pages of Harbour Chess Club."
     page = reverse("mfa_deactivate_totp")
 
+    prove_factor(staff.client)
     alone = text_of(staff.client.get(page))
     passkey = Authenticator.objects.create(user=staff.user, type="webauthn", data={"name": "Phone"})
     one_of_two = text_of(staff.client.get(page))
@@ -308,3 +312,31 @@ def test_recovery_codes_open_nothing_when_the_last_factor_is_gone(staff: Staff) 
     Authenticator.objects.filter(type="totp").delete()
 
     assert (before, staff.client.get(LIST).status_code) == (200, 403)
+
+
+@pytest.mark.parametrize("name", sorted(OF_FACTORS))
+def test_factors_change_only_in_sessions_that_have_proven_one(name: str, staff: Staff) -> None:
+    """Rule 11.42."""
+    path = reverse(name, args=[1] if name in ("mfa_edit_webauthn", "mfa_remove_webauthn") else [])
+    first = staff.client.post(path)
+    Authenticator.objects.all().delete()
+    _add_app(staff.user)
+
+    refused = staff.client.post(path)
+    prove_factor(staff.client)
+    proven = staff.client.post(path)
+
+    confirm = f"{reverse('mfa_reauthenticate')}?{urlencode({'next': path})}"
+    assert refused["Location"] == confirm
+    assert confirm not in (first.get("Location"), proven.get("Location"))
+
+
+def test_each_page_of_factors_asks_for_a_proof_or_shows_nothing() -> None:
+    """Rule 11.42."""
+    pages = {each for each in get_resolver("allauth.mfa.urls").reverse_dict if isinstance(each, str)}
+
+    proving = {"mfa_authenticate", "mfa_trust", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"}
+    signed_out = {"mfa_login_webauthn", "mfa_signup_webauthn"}
+    lists, absent = {"mfa_index", "mfa_list_webauthn"}, {"mfa_download_recovery_codes"}
+    assert pages - OF_FACTORS <= proving | signed_out | lists | absent
+    assert pages >= OF_FACTORS

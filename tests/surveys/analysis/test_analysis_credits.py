@@ -298,7 +298,7 @@ def test_each_place_that_has_a_model_work_pays_for_it() -> None:
     callers -= {"surveys/tasks.py"}  # it cancels bulks, which costs nothing
 
     assert len(of_providers) == 13
-    expected = {"writing.py", "analysis/text_analysis.py", "follow_ups.py"}
+    expected = {"writing.py", "analysis/text_analysis.py", "analysis/bulk_readings.py", "follow_ups.py"}
     assert callers == in_modules("ai.get_provider(") == expected
     assert in_modules("paying.pay(") == {"generation.py", "analysis/service.py"}
     assert in_modules("paying.pay_for_follow_up(") == {"follow_ups.py"}

@@ -16,8 +16,8 @@ from surveys.ai.models.prices import TokenUsage
 from surveys.ai.openai import OpenAIProvider
 from surveys.ai.provider import ProviderError
 from surveys.models import Analysis, Answer, Project, Reading
+from surveys.services.ai_work.analysis import bulk_readings, worker
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.ai_work.analysis import text_analysis, worker
 from surveys.services.projects import service as projects
 from surveys.tasks import cancel_bulk
 from tests.support.ai.api_key import KEY
@@ -40,7 +40,7 @@ from tests.support.surveys.analyses import (
 )
 
 pytestmark = pytest.mark.django_db
-MINUTE = text_analysis.BULK_LOOKS + timedelta(seconds=1)
+MINUTE = bulk_readings.BULK_LOOKS + timedelta(seconds=1)
 
 
 def answer(body: Any) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def test_a_large_analysis_is_read_in_bulk(
     waiting = read(caller, project).json()
     made.refresh_from_db()
     assert made.leased_until is not None
-    assert timedelta(seconds=30) < made.leased_until - timezone.now() <= text_analysis.BULK_LOOKS
+    assert timedelta(seconds=30) < made.leased_until - timezone.now() <= bulk_readings.BULK_LOOKS
     assert (waiting["status"], waiting["progress"], Reading.objects.count()) == ("running", 0.05, 0)
     assert [len(each) for each in anthropic.batches.values()] == [3]
 
@@ -210,7 +210,7 @@ def test_a_bulk_that_is_lost_is_given_up_after_a_day(
     assert look(*begun)["status"] == "running"
     assert singly(anthropic) == []
 
-    told = look(*begun, after=text_analysis.MAX_WAIT_FOR_BULK + MINUTE)
+    told = look(*begun, after=bulk_readings.MAX_WAIT_FOR_BULK + MINUTE)
 
     assert (told["status"], themes(told)) == ("completed", {"Slow": 6})
     assert sum(singly(anthropic)) == 10
@@ -234,7 +234,7 @@ def test_more_answers_than_fit_into_a_bulk_are_read_in_several(
     claude: ClaudeProvider, anthropic: BulkLoopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rule 10.101. The last few are read by single calls."""
-    monkeypatch.setattr(text_analysis, "MAX_TEXTS_IN_BULK", 8)
+    monkeypatch.setattr(bulk_readings, "MAX_TEXTS_IN_BULK", 8)
     caller = Caller()
     give(caller.community, 10)
     project = survey(caller)

@@ -15,7 +15,7 @@ from surveys.ai.local import LocalProvider
 from surveys.ai.provider import TextBatch, TextReading, TextTheme
 from surveys.models import Analysis, Project, Reading
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.ai_work.analysis import text_analysis
+from surveys.services.ai_work.analysis import text_reader
 from tests.support.surveys import scenario
 from tests.support.surveys.analyses import Reads, connecting  # noqa: F401
 from tests.support.surveys.exports import fill
@@ -53,7 +53,7 @@ def highest(made: Project) -> int:
 
 def test_three_times_the_answers_take_no_more_memory(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rule 10.104."""
-    monkeypatch.setattr(text_analysis, "MAX_TEXTS_PER_BATCH", 100)
+    monkeypatch.setattr(text_reader, "MAX_TEXTS_PER_BATCH", 100)
     connect(Forgets())
     projects = [scenario.project(CHOICE, {"type": "nps"}, TEXT) for _ in range(3)]
     for made, size in zip(projects, (100, 2_000, 6_000), strict=True):

@@ -11,7 +11,7 @@ from django.db import connection
 
 from surveys.models import Analysis
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.ai_work.analysis import text_analysis, worker
+from surveys.services.ai_work.analysis import text_analysis, text_reader, worker
 from surveys.services.ground import jobs
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.kills import die, in_a_process_that_dies
@@ -187,7 +187,7 @@ def test_a_worker_that_gets_on_may_die_as_often_as_it_likes(connect: Any) -> Non
 def test_a_long_one_lets_others_have_their_turn(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     reads = Reads(max_batch_size=2)
     connect(reads)
-    monkeypatch.setattr(text_analysis, "TURN", timedelta(0))
+    monkeypatch.setattr(text_reader, "TURN", timedelta(0))
     woken: list[Any] = []
     monkeypatch.setattr(text_analysis, "wake", lambda task, analysis_id: woken.append((task, analysis_id)))
     caller = Caller()

@@ -11,7 +11,7 @@ from surveys.ai.provider import TextTheme
 from surveys.models import Analysis, Answer, Project, Theme
 from surveys.services.ai_work import readings
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.ai_work.analysis import text_analysis
+from surveys.services.ai_work.analysis import text_reader
 from tests.factories import ConversationFactory
 from tests.support.caller import Caller
 from tests.support.moments import NOON
@@ -111,7 +111,7 @@ def test_a_worker_that_takes_over_reads_what_growth_concerns_at_no_further_charg
     """Rule 10.22, where less is paid than is read against the new theme."""
     caller, project = read_against_slow(connect)
     wrote(project, *several("#noise", 5))
-    monkeypatch.setattr(text_analysis, "TEXTS_PER_CREDIT_UNIT", 5)
+    monkeypatch.setattr(text_reader, "TEXTS_PER_CREDIT_UNIT", 5)
     connect(Failing(None, None, None, Killed(), max_batch_size=4))
     asked = ask(caller, project).json()
     with pytest.raises(Killed):
@@ -133,7 +133,7 @@ def test_growth_does_not_read_what_was_outdated_before_and_not_paid(
     """Rule 10.71."""
     caller, project = read_against_slow(connect)
     wrote(project, *several("#noise", 5))
-    monkeypatch.setattr(text_analysis, "TEXTS_PER_CREDIT_UNIT", 5)
+    monkeypatch.setattr(text_reader, "TEXTS_PER_CREDIT_UNIT", 5)
     provider = connect(Reads())
     asked = ask(caller, project).json()
     path = f"/projects/{project.pk}/blocks/{project.blocks.get(type='open_text').pk}/codebook"

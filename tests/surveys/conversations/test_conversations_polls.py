@@ -4,7 +4,7 @@ import pytest
 
 from communities.ground.errors import Conflict, InvalidRequest
 from surveys.models import Conversation
-from surveys.services.conversations import admission
+from surveys.services.conversations import admission, removal
 from surveys.services.conversations import service as conversations
 from tests.support.moments import LUNCHTIME
 from tests.support.refusals import refused
@@ -70,7 +70,7 @@ def test_without_change_a_vote_stands():
 
     refused(Conflict, scenario.back, told)
     refused(Conflict, scenario.begin, made, "ann")
-    refused(Conflict, conversations.retract, conversation_id=told.conversation.pk, at=LUNCHTIME)
+    refused(Conflict, removal.retract, conversation_id=told.conversation.pk, at=LUNCHTIME)
 
 
 class TestWhereVotesMayBeChanged:
@@ -113,12 +113,12 @@ class TestWhereVotesMayBeChanged:
         made.save()
 
         refused(Conflict, scenario.back, told)
-        refused(Conflict, conversations.retract, conversation_id=told.conversation.pk, at=LUNCHTIME)
+        refused(Conflict, removal.retract, conversation_id=told.conversation.pk, at=LUNCHTIME)
 
     def test_a_vote_taken_back_leaves_every_count_and_may_be_cast_anew(self, made):
         told = scenario.say(scenario.begin(made, "ann"), 1)
 
-        conversations.retract(conversation_id=told.conversation.pk, at=LUNCHTIME)
+        removal.retract(conversation_id=told.conversation.pk, at=LUNCHTIME)
 
         assert (
             scenario.counts(made) == scenario.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}

@@ -3,7 +3,7 @@ from rest_framework import serializers
 
 from surveys.api import examples
 from surveys.api.blocks import components
-from surveys.api.project_shapes import NewProjectOut, ProjectOut
+from surveys.api.project_out import NewProjectOut, ProjectOut
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.surveys.project_fields import EVERYTHING
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -136,6 +137,30 @@ def test_at_most_a_number_is_deleted_at_once(monkeypatch: pytest.MonkeyPatch) ->
     aged(2)
 
     assert [expire(), expire(), expire()] == [2, 1, 0]
+
+
+def test_responses_whose_deletion_fails_do_not_take_the_places_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(deletion, "MOST_AT_ONCE", 2)
+    caller = Caller()
+    project = caller.make_open(QUESTION, delivery=WEB, settings={"keep_responses_days": 1})
+    given = [talk.told["id"] for talk in (Talk(caller, project) for _ in range(5)) if talk.answer()]
+    aged(2)
+    failing = {
+        str(pk) for pk in Conversation.objects.order_by("completed_at", "pk").values_list("pk", flat=True)[:3]
+    }
+    expire_one = deletion._expire
+
+    def expire_if_healthy(conversation_id: uuid.UUID, **times: Any) -> bool:
+        if str(conversation_id) in failing:
+            raise ValueError("This response cannot be deleted.")
+        return expire_one(conversation_id, **times)
+
+    monkeypatch.setattr(deletion, "_expire", expire_if_healthy)
+
+    assert [expire(), expire()] == [2, 0]
+    assert {str(pk) for pk in Conversation.objects.values_list("pk", flat=True)} == failing < set(given)
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ import pytest
 from django.utils import timezone
 
 from surveys.models import Block, Conversation, Option
+from surveys.services.conversations import removal
 from surveys.services.conversations import service as conversations
+from surveys.services.counting import answer_groups, packed
 from surveys.services.counting import counts as counting
-from surveys.services.counting import packed
 from surveys.services.ground import anonymity
 from surveys.services.results import figures
 from surveys.services.results.figures import Selection
@@ -99,12 +100,13 @@ def counted(figures_of):
 @pytest.mark.parametrize(("seed", "privacy"), [(1, "members_only"), (2, "anonymous")])
 def test_packed_answers_are_the_rows_and_their_figures_those_of_the_rows(seed, privacy, monkeypatch):
     monkeypatch.setattr(counting, "CONVERSATIONS_AT_ONCE", 7)
+    monkeypatch.setattr(packed, "_ROWS_AT_ONCE", 3)
     chance = Random(seed)
     made = scenario.project(*SCRIPT, privacy_mode=privacy)
     talks = [walk(made, chance, chance.randint(0, 16)) for _ in range(18)]
     Conversation.objects.filter(pk__in=[each.conversation.pk for each in talks[::3]]).update(provider="chat")
     for each in talks[::6]:
-        conversations.remove(conversation=Conversation.objects.get(pk=each.conversation.pk), at=LUNCHTIME)
+        removal.remove(conversation=Conversation.objects.get(pk=each.conversation.pk), at=LUNCHTIME)
     blocks = scenario.script(made).blocks
     Option.objects.filter(pk=blocks[1].options[0].id).update(is_archived=True)
     Block.objects.filter(pk=blocks[2].id).update(is_archived=True)
@@ -144,13 +146,31 @@ def test_a_vote_that_is_changed_or_taken_back_is_packed_anew():
         scenario.say(scenario.begin(made, who), 0)
     again = conversations.back(conversation_id=scenario.begin(made, "ann").conversation.pk, at=LUNCHTIME)
     scenario.say(again, 1)
-    conversations.retract(conversation_id=scenario.begin(made, "ben").conversation.pk, at=LUNCHTIME)
+    removal.retract(conversation_id=scenario.begin(made, "ben").conversation.pk, at=LUNCHTIME)
 
     told = figures.count(project=made, selection=Selection(provider="web"))
 
     assert plain_counts.unequal_packs() == []
     assert [each["count"] for each in told.blocks[0]["distribution"]] == [1]
     assert told.blocks[0]["distribution"][0]["value"] == "green"
+
+
+def test_with_too_many_different_numbers_quartiles_are_left_out(monkeypatch):
+    made = scenario.project({"type": "open_numeric"})
+    for number in ("25", "0.5", "3"):
+        scenario.say(scenario.begin(made), number)
+    exact = figures.count(project=made)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(answer_groups, "MOST_LISTED", 2)
+        assert figures.count(project=made) == exact
+    monkeypatch.setattr(packed, "MOST_DIFFERENT", 1)
+    told = figures.count(project=made, selection=Selection(provider="web")).blocks[0]
+
+    stats = exact.blocks[0]["stats"]
+    assert (stats["median"], exact.blocks[0]["histogram"]["ranges"][0]["count"]) == (3, 2)
+    unknown = {"lower_quartile": None, "median": None, "upper_quartile": None}
+    assert (told["stats"], told["histogram"]) == ({**stats, **unknown}, None)
 
 
 def test_ids_far_apart_are_found_by_searching(monkeypatch):

@@ -14,6 +14,7 @@ from django.db import connection
 from django.db.models import F
 
 from surveys.models import Analysis, Block, Conversation, ShownFigures, Tally
+from surveys.services.conversations import removal
 from surveys.services.conversations import service as conversations
 from surveys.services.counting import counts as counting
 from surveys.services.ground import anonymity
@@ -135,7 +136,7 @@ def test_what_is_deleted_or_closed_is_a_step_only_with_five():
     vote(made, 12)
     assert seen(made)[0] == 12
     for left, shown in [(11, 12), (10, 12), (9, 12), (8, 12), (7, 7), (6, 7)]:
-        conversations.remove(conversation=Conversation.objects.filter(project=made)[0], at=LUNCHTIME)
+        removal.remove(conversation=Conversation.objects.filter(project=made)[0], at=LUNCHTIME)
         assert seen(made) == (shown, [{"green": shown}]), left
 
     made.status = "inactive"
@@ -153,12 +154,12 @@ def test_what_was_shown_before_the_last_step_counts_too():
 
     def delete(most):
         for conversation in Conversation.objects.filter(project=made)[:most]:
-            conversations.remove(conversation=conversation, at=LUNCHTIME)
+            removal.remove(conversation=conversation, at=LUNCHTIME)
 
     delete(6)
     vote(made, 1, 0)  # in place of one of the first seven
     assert seen(made)[1] == [{"green": 12}]
-    conversations.remove(conversation=Conversation.objects.get(answers__option__value="red"), at=LUNCHTIME)
+    removal.remove(conversation=Conversation.objects.get(answers__option__value="red"), at=LUNCHTIME)
     vote(made, 1)
     assert seen(made)[1] == [{"green": 7}]  # as before, which tells nothing
     delete(5)
@@ -245,7 +246,7 @@ def test_counts_of_responses_and_texts_take_steps_from_the_states_before_too(mon
 
     def delete(most):
         for conversation in Conversation.objects.filter(project=made)[:most]:
-            conversations.remove(conversation=conversation, at=LUNCHTIME)
+            removal.remove(conversation=conversation, at=LUNCHTIME)
 
     assert told(20, 0) == (20, 0, 20)
     vote(made, 6, "words")

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from surveys.ai.local.drafts import bank, languages
-from surveys.ai.local.drafts.asks import INTERROGATIVE, Ask
+from surveys.ai.local.drafts.ask_words import INTERROGATIVE
+from surveys.ai.local.drafts.asks import Ask
 from surveys.ai.local.drafts.conditions import Condition
 from surveys.ai.local.drafts.formats import Format
 from surveys.ai.local.drafts.length import MutableBlock
@@ -303,7 +304,7 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     if not (ask.format.options or ask.format.is_yes_no) and re.match(
         INTERROGATIVE[language], phrase, re.IGNORECASE
     ):
-        return _answered(f"{label}{' ?' if language == 'fr' else '?'}", ask.format, language, scale, None)
+        return None  # A clause that gives no whole question is told, and not asked.
     if ask.format.is_yes_no or (ask.format.options and not ask.format.is_scale):
         if language == "en" and ask.format.options and not re.match(r"(?:which|what)\b", plain):
             bare = re.sub(r"^(?:the|their|your|any|some|a|an) ", "", phrase)
@@ -314,6 +315,9 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     possessed = _POSSESSED.fullmatch(phrase)
     known = _owned(phrase, language)
     is_field = bool(known and known["name"] in _PERSONAL)
+    if ask.format.is_open and not (is_form or ask.is_field or is_field):
+        thing = phrase if language != "en" or _DETERMINED.search(phrase) else f"the {phrase}"
+        return {"type": "open_text", "prompt": _filled("What do you think of {aspect}?", thing, language)}
     if (
         ask.is_rated
         or scale
@@ -494,7 +498,12 @@ def _attach(condition: Condition, block: MutableBlock, others: Sequence[RawBlock
                 return True
         elif before["type"] in SCALES:
             high = before.get("max", 10)
-            below = condition.below or _LOW.get("nps" if before["type"] == "nps" else high, (high + 2) // 2)
+            if condition.kind == "above":
+                if before.get("min", 0) <= (condition.number or 0) < high:
+                    block["show_when"] = {"block": before["name"], "op": "gt", "value": condition.number}
+                    return True
+                continue
+            below = condition.number or _LOW.get("nps" if before["type"] == "nps" else high, (high + 2) // 2)
             if 1 < below <= high:
                 block["show_when"] = {"block": before["name"], "op": "lt", "value": below}
                 return True

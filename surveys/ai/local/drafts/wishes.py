@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from surveys.ai import privacy
+from surveys.ai.local.drafts.formats import DATE
 from surveys.engine.script import QUESTIONS
 
 Block = dict[str, Any]
@@ -26,23 +27,17 @@ _LEADS_TO_ANONYMOUS = re.compile(
     r"(?:\b(?:completely |strictly |fully |ganz ))?$",
     re.IGNORECASE,
 )
-_MONTHS = (
-    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|janv|févr|avr|juin|juil|août|déc|"
-    r"ene|abr|ago|dic|fev|"
-    r"set|out)\w*\.?"
-)
 _CLOSING = re.compile(
     r"[,;]?\s{0,3}\b(?:(?:open |runs? |running |geöffnet |offen )?"
-    r"(?:until|till|bis(?: zum)?|jusqu['’]au?|hasta(?: el)?|até(?: o)?)"
-    r"|clos(?:es?|ing) (?:on|at)|ends? on|deadline(?: is)?:?)\s{1,3}"
-    r"(?P<when>(?:next |this |nächsten? |kommenden |am |le |el |the )?"
-    r"(?:mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
+    r"(?:until|till|bis(?: zum)?|jusqu['’]au?|hasta(?: el)?|até(?: o| dia)?|avant(?: le)?|antes d(?:el?|o))"
+    r"|clos(?:es?|ing)(?: it)?(?: (?:on|at|by))?|ends? on|deadline(?: is)?:?"
+    r"|(?:anmelde|einsende|melde|abgabe|teilnahme)(?:schluss|frist)(?: ist)?:?|(?:date|fecha|data) l[ií]mite:?)\s{1,3}"
+    r"(?P<when>(?:next |this |nächsten? |kommenden |am |den |le |el |the |dia )?"
+    r"(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
     r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
     r"|lunes|martes|miércoles|jueves|viernes|sábado|domingo"
     r"|segunda|terça|quarta|quinta|sexta|tomorrow|morgen|demain|mañana|amanhã|the end of \w+(?: \w+)?"
-    rf"|{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?"
-    rf"|\d{{1,2}}(?:st|nd|rd|th|\.)?(?: (?:of |de )?{_MONTHS}|\.\d{{1,2}}\.?|/\d{{1,2}})(?: ?\d{{4}})?|"
-    rf"\d{{4}}-\d{{2}}-\d{{2}})",
+    rf"|{DATE}))",
     re.IGNORECASE,
 )
 _NO_TEXT = re.compile(

@@ -27,7 +27,8 @@ from surveys.ai import provider_is_free
 from surveys.models import Analysis, Project
 from surveys.models.analysis import TEXTS_PER_CREDIT_UNIT
 from surveys.services.ai_work import paying, readings
-from surveys.services.ai_work.analysis.text_analysis import RUN, cancel_bulk
+from surveys.services.ai_work.analysis.bulk_readings import cancel_bulk
+from surveys.services.ai_work.analysis.text_analysis import RUN
 from surveys.services.ai_work.analysis.worker import (
     fail,
     is_outdone,

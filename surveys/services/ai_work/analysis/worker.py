@@ -25,12 +25,9 @@ from surveys.ai.provider import (
 from surveys.models import Analysis, Job, Project
 from surveys.services import events
 from surveys.services.ai_work import readings
-from surveys.services.ai_work.analysis.text_analysis import (
-    AnalysisResult,
-    TextAnalysis,
-    cancel_bulk,
-    paid_texts,
-)
+from surveys.services.ai_work.analysis.bulk_readings import cancel_bulk
+from surveys.services.ai_work.analysis.text_analysis import AnalysisResult, TextAnalysis
+from surveys.services.ai_work.analysis.text_reader import paid_texts
 from surveys.services.ground import anonymity, jobs
 from surveys.services.ground.jobs import Clock
 from surveys.services.results import figures

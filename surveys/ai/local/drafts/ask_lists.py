@@ -1,0 +1,163 @@
+"""The lists in the sentences of an intent: what introduces a list, and its items."""
+
+from __future__ import annotations
+
+import re
+
+from surveys.ai.local.drafts.ask_words import ABOUT, ASKING, INTERROGATIVE, LEADING, RATING, is_order
+from surveys.ai.local.drafts.bank import find
+from surveys.ai.local.drafts.formats import BRACKETS, CONJUNCTIONS, QUOTES, TRAILING, split_options
+from surveys.ai.local.drafts.phrasing import PEOPLE
+
+_MAX_LEAD = 120  # A colon begins a list only after at most this many characters.
+
+
+def parted(sentence: str, language: str) -> tuple[str, str | None, str]:
+    """Return the text before a list, the list, and the word that introduces the list; None if there is no
+    list.
+    """
+    depth_free = BRACKETS.sub(lambda match: " " * len(match[0]), sentence)
+    colon = re.search(r"\s?:(?=\s)", depth_free)
+    if colon and colon.start() <= _MAX_LEAD:
+        lead, rest = sentence[: colon.start()], sentence[colon.end() :]
+        inner_dash = re.search(r"\s[-–—]\s", rest)
+        if inner_dash and "," in rest[inner_dash.end() :] and "," not in rest[: inner_dash.start()]:
+            return f"{lead}: {rest[: inner_dash.start()].strip()}", rest[inner_dash.end() :], ""
+        if rest.strip(TRAILING) and not re.match(
+            INTERROGATIVE[language], lead.split(",")[-1].strip(), re.IGNORECASE
+        ):
+            inner = _verb(rest, language)
+            return lead, rest, inner or ""
+    dash = re.search(r"\s[-–—]\s", depth_free)
+    if dash and "," in depth_free[dash.end() :]:
+        return sentence[: dash.start()], sentence[dash.end() :], ""
+    if language == "de" and (match := re.search(RATING["de"], depth_free)):
+        return "", sentence.replace(match[0], ""), "rate"
+    verb = min(
+        (
+            match
+            for pattern in (ASKING, RATING)
+            if (match := re.search(pattern[language], depth_free, re.IGNORECASE))
+        ),
+        key=lambda match: match.start(),
+        default=None,
+    )
+    if verb is None:
+        clause = re.search(rf",\s{{1,3}}(?={INTERROGATIVE[language]})", depth_free, re.IGNORECASE)
+        begins = re.match(INTERROGATIVE[language], depth_free, re.IGNORECASE)
+        if begins and depth_free.count(",") > 1 and not sentence.endswith("?"):
+            return "", sentence, ""
+        if clause and not begins:
+            is_item = find(sentence[: clause.start()].split(",")[-1], language) is not None
+            return (
+                ("", sentence, "") if is_item else (sentence[: clause.start()], sentence[clause.end() :], "")
+            )
+        known = [part for part in split_options(sentence, language) if find(part, language)]
+        return ("", sentence, "") if len(known) > 1 else (sentence, None, "")
+    is_rated = bool(re.fullmatch(RATING[language], verb[0], re.IGNORECASE))
+    how, items = after_verb(sentence[verb.start() :], language)
+    if not items.strip(TRAILING) or re.fullmatch(PEOPLE[language], items.strip(TRAILING), re.IGNORECASE):
+        return sentence[: verb.start()].strip(TRAILING), "", ""
+    return sentence[: verb.start()].strip(TRAILING), items, "rate" if is_rated else how
+
+
+def _verb(text: str, language: str) -> str | None:
+    match = re.match(rf"\s{{0,3}}{RATING[language]}", text, re.IGNORECASE)
+    ends_rated = language == "de" and re.search(RATING["de"], text)
+    return "rate" if match or ends_rated else None
+
+
+def after_verb(text: str, language: str) -> tuple[str, str]:
+    """Return the word after a verb of asking (`for`, `about`), and what is asked."""
+    for pattern in (ASKING, RATING):
+        if match := re.match(rf"\s{{0,3}}{pattern[language]}", text, re.IGNORECASE):
+            text = text[match.end() :].strip(" ,:")
+            break
+    else:
+        return "", text
+    found = re.match(ABOUT[language], text, re.IGNORECASE)
+    how = (found["how"] or "") if found else ""
+    rest = text[found.end() :] if found else text
+    if how:
+        return how.lower(), rest
+    # `customers who cancelled why they cancelled`: the ask begins at the word that asks
+    inner = re.search(rf"\b(?!who\b)(?={INTERROGATIVE[language]})", rest, re.IGNORECASE)
+    of_people = re.compile(rf"(?:who|die|qui|que)\b|.*{PEOPLE[language]}", re.IGNORECASE)
+    if inner and 0 < inner.start() < 60 and of_people.match(rest[: inner.start()]):
+        rest = rest[inner.start() :]
+    return how, rest
+
+
+def list_items(text: str, language: str) -> list[str]:
+    """Return the items of a list. Commas inside brackets do not divide the list. After a colon, options
+    follow.
+    """
+    parts: list[str] = []
+    depth, current = 0, ""
+    for char in text:
+        depth += (char == "(") - (char == ")")
+        if char in ",;?" and depth <= 0:
+            parts.append(current + ("?" if char == "?" else ""))
+            current = ""
+        else:
+            current += char
+    parts.append(current)
+    items: list[str] = []
+    for part in parts:
+        part = part.strip().strip(QUOTES)
+        while match := LEADING.match(part):
+            part = part[match.end() :]
+        if not part.strip(TRAILING + "?"):
+            continue
+        if (
+            items
+            and re.search(r":\s", items[-1])
+            and not re.match(INTERROGATIVE[language], part, re.IGNORECASE)
+        ):
+            items[-1] += f", {part}"
+        else:
+            items += _halves(part, language)
+    return items
+
+
+def _halves(part: str, language: str) -> list[str]:
+    """Return the parts of an item that `and` joins, if both parts can be asked alone."""
+    if re.search(r":\s", part):
+        return [part]
+    conjunction = (
+        CONJUNCTIONS[language]
+        .replace("|or|", "|")
+        .replace("|oder|", "|")
+        .replace("|ou|", "|")
+        .replace("|o|u|", "|")
+    )
+    halves = re.split(rf"\s{{1,3}}(?:{conjunction})\s{{1,3}}(?![^()]*\))", part)
+    if len(halves) == 1:
+        return [part]
+    first_ask = after_verb(halves[0], language)[1]
+    asking = [
+        bool(re.match(INTERROGATIVE[language], half.strip(), re.IGNORECASE))
+        for half in (first_ask, *halves[1:])
+    ]
+    if all(is_asking or find(half, language) for is_asking, half in zip(asking, halves, strict=True)):
+        return halves
+    if find(part, language):
+        return [part]
+    if asking[0]:
+        cuts = [
+            n
+            for n in range(1, len(halves))
+            if asking[n]
+            or find(halves[n], language)
+            or _is_asking_verb(halves[n], language)
+            or is_order(halves[n])
+        ]
+        if not cuts:
+            return [part]
+        first = re.split(rf"\s{{1,3}}(?:{conjunction})\s{{1,3}}(?![^()]*\))", part, maxsplit=1)
+        return [first[0], *_halves(first[1], language)] if 1 in cuts else [part]
+    return [half for half in halves if half.strip()]
+
+
+def _is_asking_verb(text: str, language: str) -> bool:
+    return bool(re.match(ASKING[language], text.strip(), re.IGNORECASE))

@@ -1,0 +1,152 @@
+"""Serializers for projects in responses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from communities.gate.fields import (
+    StrictBooleanField,
+    StrictChoiceField,
+    StrictIntegerField,
+    StrictTextField,
+    UtcDateTimeField,
+)
+from surveys.api.project_in import DeliveryIn, PresentationIn, RewardsIn, ScriptField
+from surveys.api.project_settings_in import MAX_BEGUN, PRIVACY_MODES, EndIn, HiddenFields, OtherEndIn, QuotaIn
+from surveys.models import Project
+from surveys.models.project import MAX_DAYS_KEPT
+
+
+class InfoOut(serializers.Serializer[Any]):
+    type = StrictChoiceField(Project.Type.values)
+    created_at = UtcDateTimeField(allow_null=True)
+    updated_at = UtcDateTimeField(
+        help_text="When the project last changed: its fields, its state or its script. Responses do not "
+        "change it, and neither does the name of its author."
+    )
+    block_count = StrictIntegerField(help_text="Blocks of the script, without the outro.")
+    is_cloneable = StrictBooleanField(help_text="Whether other communities may clone it.")
+    author_id = StrictTextField(allow_null=True)
+    author_name = StrictTextField(allow_null=True)
+    completion_count = StrictIntegerField()
+    response_count = StrictIntegerField(
+        help_text="Answered blocks in all responses: the admin's “answered questions”. The number of "
+        "responses is `pagination.total` of their listing."
+    )
+    web_url = serializers.URLField(
+        help_text=(
+            "The respondent's page. `?<block name>=value` fills in a question for the respondent, who sees "
+            "and may change it: `?colour=red` (an option's value or label, in any capitals), "
+            "`?topics=chess,go` or a repeated parameter (several options; of a ranking only the order shown, "
+            "no answer before the respondent takes it), `?score=9`, `?first_name=Ann`. Names are "
+            "compared as in scripts; a space may be written `_`. A value that answers no question is "
+            "left out, and so is what "
+            "goes beyond about 2,000 characters in all. With `&skip=1` a question that is filled in is "
+            "passed, and saved with the respondent's next press of a button: opening the address saves "
+            "nothing. The last question, a poll's, a ranking, a graded question of a quiz and all questions "
+            "of anonymous projects are never passed. A name in `settings.hidden_fields` is a field, not a "
+            "question, and `colloquy-accent`, `colloquy-theme`, `colloquy-visit`, `embed`, `link`, "
+            "`skip` and `taken` belong to the page.\n\n"
+            "To show it inside another page, add "
+            '`<script src="https://colloquy.example/static/surveys/embed.js" '
+            'data-survey="https://colloquy.example/s/k3Jq0bXv9TzL" async></script>` there: it adds a frame '
+            "whose height adapts, which comes into view at each step, and in which a visitor who comes back "
+            'goes on. The frame posts `{type: "colloquy:ready"}`, `{type: "colloquy:height", height}` and '
+            '`{type: "colloquy:step", height}` to that page (heights in pixels). `data-theme` (1 to 8) '
+            "and `data-accent` (such as `#0a7d5a`) take the place of its colours. The frame's element "
+            "has the events `colloquy:started`, `colloquy:answered` and "
+            "`colloquy:completed`, which bubble and say nothing about answers."
+        )
+    )
+    short_url = serializers.URLField(
+        allow_null=True,
+        help_text="A short address that leads to `web_url`, for print and for reading aloud. Staff make it "
+        "in the admin under Share. Null without one, and while `participation` is not `open_web`.",
+    )
+    scheduled_open_at = UtcDateTimeField(allow_null=True, help_text="When the pending opening takes place.")
+    results_url = serializers.URLField(
+        allow_null=True, help_text="The public page of the results, while `settings.share_results` is on."
+    )
+
+
+class ProjectSettingsOut(serializers.Serializer[Any]):
+    privacy_mode = StrictChoiceField(PRIVACY_MODES)
+    max_completes_per_user = StrictIntegerField(min_value=1, allow_null=True)
+    change_poll = StrictBooleanField(allow_null=True)
+    poll_results_mode = StrictChoiceField(Project.PollResultsMode.values, allow_null=True)
+    reveal_results = StrictBooleanField(allow_null=True)
+    share_results = StrictBooleanField()
+    lock_graded_answers = StrictBooleanField()
+    hidden_fields = HiddenFields()
+    consent = StrictTextField(allow_null=True)
+    max_completes = StrictIntegerField(min_value=1, allow_null=True)
+    quotas = QuotaIn(many=True)
+    max_begun_per_minute = StrictIntegerField(min_value=1, max_value=MAX_BEGUN, allow_null=True)
+    advance_on_choice = StrictBooleanField()
+    review = StrictBooleanField()
+    end = EndIn(required=True, allow_null=True)
+    ends = OtherEndIn(many=True)
+    keep_responses_days = StrictIntegerField(min_value=1, max_value=MAX_DAYS_KEPT, allow_null=True)
+    mail_copy = StrictBooleanField()
+    indexed = StrictBooleanField()
+
+
+class BucketOut(serializers.Serializer[Any]):
+    name = StrictTextField()
+    order = StrictIntegerField()
+
+
+class ScoringOut(serializers.Serializer[Any]):
+    enabled = StrictBooleanField()
+    buckets = BucketOut(
+        many=True,
+        help_text="Empty while scoring is off, and until a script is written while it is on.",
+    )
+
+
+class GenerationOut(serializers.Serializer[Any]):
+    """Progress of writing a script from an `intent`."""
+
+    status = StrictChoiceField(["pending", "completed", "failed"])
+    generated_by = StrictTextField(
+        allow_null=True, help_text="`anthropic` or `openai`, or `local` for the template library."
+    )
+    error = StrictTextField(allow_null=True, help_text="Why there is no script.")
+    method = StrictChoiceField(
+        ["template", "model"], help_text="A template fitted to the words of the intent, or a model."
+    )
+    confidence = serializers.FloatField(
+        min_value=0, max_value=1, allow_null=True, help_text="How well a template fits; null for a model."
+    )
+    understood = serializers.ListField(
+        child=serializers.CharField(), help_text="What was taken from the intent, in sentences."
+    )
+    unmet = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="What the intent wishes and the project does not have, in sentences.",
+    )
+
+
+class ProjectOut(serializers.Serializer[Any]):
+    """A survey or poll. `status` is the status at the time of the response."""
+
+    id = StrictTextField()
+    community_id = StrictTextField()
+    name = StrictTextField()
+    status = StrictChoiceField(Project.Status.values)
+    info = InfoOut()
+    settings = ProjectSettingsOut()
+    delivery = DeliveryIn(required=True, allow_null=True)
+    rewards = RewardsIn(required=True, allow_null=True)
+    presentation = PresentationIn(required=True, allow_null=True)
+    scoring = ScoringOut()
+    generation = GenerationOut(allow_null=True, help_text="Null if there was no `intent`.")
+
+
+class NewProjectOut(ProjectOut):
+    """A new project with its script."""
+
+    script = ScriptField(allow_null=True, help_text="Null while AI is still writing it.")
+    credits_used = StrictIntegerField(help_text="0 if AI was not used, or was free.")

@@ -1,0 +1,290 @@
+"""Serializers for the settings of a project in requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
+
+from communities.gate.fields import (
+    StrictBooleanField,
+    StrictChoiceField,
+    StrictIntegerField,
+    StrictListField,
+    StrictStringField,
+    StrictTextField,
+)
+from communities.ground.sent_text import sent_text
+from surveys.models import Project
+from surveys.models.project import MAX_DAYS_KEPT
+from surveys.services.ground import metadata
+
+PRIVACY_MODES = Project.PrivacyMode.values
+MAX_SMALL = 2**31 - 1
+MAX_CONSENT = 2_000  # characters
+MAX_WHERE = 2_000
+MAX_URL = 2_048
+MAX_LABEL = 80
+MAX_END_MESSAGE = 4_000
+MAX_QUOTA_MESSAGE = 1_000
+MAX_QUOTAS = MAX_ENDS = 20
+MAX_BEGUN = 1_000_000
+
+
+class Group(serializers.Serializer[Any]):
+    """A group of fields. Fields that are not sent stay unchanged."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("required", False)
+        super().__init__(*args, **kwargs)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            errors = {"non_field_errors": ["must be an object."]}
+            raise serializers.ValidationError(errors, code="invalid_type")
+        return super().to_internal_value(data)
+
+
+class Element(Group):
+    """An element of a list. It is written whole, also where a request changes only some fields."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            fields = self.fields
+            if missing := [name for name, field in fields.items() if field.required and name not in data]:
+                errors = {name: [ErrorDetail("This field is required.", "required")] for name in missing}
+                raise serializers.ValidationError(errors)
+            defaults = {name: each.default for name, each in fields.items() if not each.required}
+            data = {**defaults, **data}
+        return super().to_internal_value(data)
+
+
+@extend_schema_field(
+    {
+        "oneOf": [
+            {"type": "array", "items": {"type": "string"}, "maxItems": metadata.MAX_FIELDS},
+            {
+                "type": "object",
+                "additionalProperties": {
+                    "type": "array",
+                    "items": {"type": "string", "maxLength": metadata.MAX_VALUE},
+                    "minItems": 1,
+                    "maxItems": metadata.MAX_VALUES,
+                },
+                "maxProperties": metadata.MAX_FIELDS,
+            },
+        ]
+    }
+)
+class HiddenFields(serializers.Field[Any, Any, Any, Any]):
+    """A list of names, or an object of names with lists of values."""
+
+    default_error_messages = {"too_many": f"must have at most {metadata.MAX_FIELDS} names."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, list | dict) and len(data) > metadata.MAX_FIELDS:
+            self.fail("too_many")
+        if isinstance(data, list) and all(isinstance(name, str) for name in data):
+            return list(dict.fromkeys(data))
+        if isinstance(data, dict):
+            _refuse_many_values(data)
+            data = {name: _as_sent(values) for name, values in data.items()}
+        if isinstance(data, dict) and all(_are_values(values) for values in data.values()):
+            return data
+        raise serializers.ValidationError(
+            "This is a list of names, or an object of names with lists of texts.", code="invalid_type"
+        )
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+def _refuse_many_values(data: Mapping[str, Any]) -> None:
+    for name, values in data.items():
+        if isinstance(values, list) and len(values) > metadata.MAX_VALUES:
+            message = f"A field has at most {metadata.MAX_VALUES} values."
+            raise serializers.ValidationError({name: [ErrorDetail(message, "too_many")]})
+
+
+def _as_sent(values: Any) -> Any:
+    """The values in the form in which metadata is compared with them."""
+    if not isinstance(values, list):
+        return values
+    return [sent_text(each) if isinstance(each, str) else each for each in values]
+
+
+def _are_values(values: Any) -> bool:
+    return isinstance(values, list) and all(
+        isinstance(each, str) and 0 < len(each) <= metadata.MAX_VALUE for each in values
+    )
+
+
+_URL_HELP = (
+    "An https address. `[response_id]` and tokens such as `[score]` or `[field.customer]` are filled in, "
+    "percent-encoded; not on anonymous projects."
+)
+_WHERE_HELP = (
+    "An expression over the script's blocks, its variables, `field.<name>` and `language` (the community's, "
+    "such as `en`), with at most 50 names and without `answer`. Blocks without an answer compare as in "
+    "conditions. It follows renamed blocks and values."
+)
+_LABEL_HELP = "The words on the button; null means `Continue`."
+_REDIRECT_HELP = "Whether pages lead there at once. A frame and the chat show the button."
+
+
+class EndIn(Group):
+    url = StrictStringField(max_length=MAX_URL, required=False, help_text=_URL_HELP)
+    label = StrictTextField(max_length=MAX_LABEL, required=False, allow_null=True, help_text=_LABEL_HELP)  # type: ignore[assignment]
+    redirect = StrictBooleanField(required=False, help_text=_REDIRECT_HELP)
+
+
+class OtherEndIn(Element):
+    """An end for the responses that satisfy an expression."""
+
+    where = StrictTextField(max_length=MAX_WHERE, required=True, help_text=_WHERE_HELP)
+    message = StrictTextField(
+        max_length=MAX_END_MESSAGE,
+        default=None,
+        allow_null=True,
+        help_text="Words in place of the thanks, with tokens filled in.",
+    )
+    url = StrictStringField(max_length=MAX_URL, default=None, allow_null=True, help_text=_URL_HELP)
+    label = StrictTextField(max_length=MAX_LABEL, default=None, allow_null=True, help_text=_LABEL_HELP)  # type: ignore[assignment]
+    redirect = StrictBooleanField(default=False, help_text=_REDIRECT_HELP)
+
+
+class QuotaIn(Element):
+    """A limit of the completed responses that satisfy an expression."""
+
+    where = StrictTextField(max_length=MAX_WHERE, required=True, help_text=_WHERE_HELP)
+    limit = StrictIntegerField(min_value=1, max_value=MAX_SMALL, required=True)
+    message = StrictTextField(
+        max_length=MAX_QUOTA_MESSAGE,
+        default=None,
+        allow_null=True,
+        help_text="The message for a respondent whose quota is full; null means a default sentence.",
+    )
+
+
+class ProjectSettingsIn(Group):
+    privacy_mode = StrictChoiceField(
+        PRIVACY_MODES, required=False, allow_null=True, help_text="Null means the community's default."
+    )
+    max_completes_per_user = StrictIntegerField(
+        min_value=1,
+        max_value=MAX_SMALL,
+        required=False,
+        allow_null=True,
+        help_text="Null means unlimited. The default for new polls is 1.",
+    )
+    change_poll = StrictBooleanField(
+        required=False, allow_null=True, help_text="Whether a respondent may change their vote."
+    )
+    poll_results_mode = StrictChoiceField(
+        Project.PollResultsMode.values, required=False, allow_null=True, help_text="Null means `hidden`."
+    )
+    reveal_results = StrictBooleanField(required=False, allow_null=True, help_text="Post a summary on close.")
+    share_results = StrictBooleanField(
+        required=False,
+        help_text="Share aggregated results with every member, and on a public page at `info.results_url`. "
+        "Switching this off removes the page at once; switching it on again restores it at the same address.",
+    )
+    lock_graded_answers = StrictBooleanField(
+        required=False,
+        help_text="Whether an answer stays once the respondent has seen its `when_correct` or "
+        "`when_incorrect`: going back and choosing another is `409` then. On by default. Polls are not "
+        "affected: there `change_poll` decides.",
+    )
+    hidden_fields = HiddenFields(
+        required=False,
+        help_text=(
+            "Names of values that the address of the respondents' page may carry, such as `utm_source` in "
+            "`?utm_source=mail`. They become `metadata` of the Response; prompts show `[field.utm_source]`, "
+            f"conditions compare `field.utm_source`. Up to {metadata.MAX_FIELDS} names of 1 to "
+            f"{metadata.MAX_KEY} of `a-z`, `0-9` and `_`. On anonymous projects this is an object of names "
+            f'with up to {metadata.MAX_VALUES} allowed values each, `{{"campaign": ["mail", "poster"]}}`; '
+            "other values are dropped, and so are all values of somebody who is signed in or came by a "
+            f"personal link. Names and values have at most {metadata.MAX_DECLARED:,} characters together. "
+            "Give many people the same address there: whoever hands each person "
+            "values of their own could recognise the answers by them. `embed`, `link`, `skip` and `taken` "
+            "are words of the address itself."
+        ),
+    )
+    consent = StrictTextField(
+        max_length=MAX_CONSENT,
+        required=False,
+        allow_null=True,
+        help_text="What respondents agree to. The request that begins a conversation must then contain "
+        '`"consent": true`; pages show a box to tick, the chat a button. The text and the moment are kept '
+        "with the response. A changed text applies to later conversations.",
+    )
+    max_completes = StrictIntegerField(
+        min_value=1,
+        max_value=MAX_SMALL,
+        required=False,
+        allow_null=True,
+        help_text="How many completed responses the project takes in all. One that is too many is `409` "
+        "with the violation code `full`, at the beginning or at its last answer; what was answered before is "
+        "kept as a partial response. Deleting a response frees its place. Imports take places, and are not "
+        "refused.",
+    )
+    quotas = StrictListField(
+        child=QuotaIn(),
+        max_length=MAX_QUOTAS,
+        required=False,
+        help_text="Limits like `max_completes`, each for the responses that satisfy its `where`. One that "
+        "names only `field.<name>` and `language` also refuses the beginning. Role member reads none. On "
+        "anonymous projects the refusal at the end names no quota, and one over answers has no `message`.",
+    )
+    max_begun_per_minute = StrictIntegerField(
+        min_value=1,
+        max_value=MAX_BEGUN,
+        required=False,
+        allow_null=True,
+        help_text="How many conversations may begin in a minute on the open page before browsers do a proof "
+        "of work first. Nobody is refused. Null for the limit of the installation.",
+    )
+    advance_on_choice = StrictBooleanField(
+        required=False,
+        help_text="Whether pages go on after a click or tap on one choice or a point of a scale. On by "
+        "default. Never by keyboard, from a menu, or where feedback follows. The interface and the chat "
+        "ignore it.",
+    )
+    review = StrictBooleanField(
+        required=False,
+        help_text="Whether pages show all answers before the end, from where each can be changed. Off by "
+        "default. Polls, the interface and the chat ignore it: there the last answer completes. A "
+        "conversation that waits on a page for its end has `step` null and status `active`; `continue` "
+        "completes it.",
+    )
+    end = EndIn(
+        allow_null=True, help_text="A button at the end, or a redirect. `url` is required the first time."
+    )
+    ends = StrictListField(
+        child=OtherEndIn(),
+        max_length=MAX_ENDS,
+        required=False,
+        help_text="Other ends: the first one whose `where` holds takes the place of `end`. On anonymous "
+        "projects where an end has a `url`, `where` can name only `field.<name>` and `language`.",
+    )
+    mail_copy = StrictBooleanField(
+        required=False,
+        help_text="Whether pages offer at the end to mail a copy of one's answers. Off by default. Anonymous "
+        "projects, the interface and the chat ignore it.",
+    )
+    indexed = StrictBooleanField(
+        required=False,
+        help_text="Whether search engines may list the page. Off by default, and without effect unless "
+        "`participation` is `open_web`.",
+    )
+    keep_responses_days = StrictIntegerField(
+        min_value=1,
+        max_value=MAX_DAYS_KEPT,
+        required=False,
+        allow_null=True,
+        help_text="Responses are deleted so many days after they were submitted, partial ones after their "
+        "last answer. The effects are those of a deletion. Respondents are told. Null keeps them.",
+    )
