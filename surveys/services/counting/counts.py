@@ -370,7 +370,7 @@ def condition_of(project_id: int, selection: Selection, script: Script) -> tuple
 
 def condition(project_id: int, selection: Selection, script: Script) -> Part:
     """The condition for selected conversations `c`, or for all of the project."""
-    where, values = _where(project_id, selection, script)
+    where, values = condition_of(project_id, selection, script)
     return where or "c.project_id = %s", values or [project_id]
 
 
