@@ -109,7 +109,9 @@ class AnalysisNpsOut(serializers.Serializer[Any]):
 
 
 class DropOffOut(serializers.Serializer[Any]):
-    left = serializers.IntegerField(help_text="Unfinished conversations whose current block this is.")
+    left = serializers.IntegerField(
+        help_text="Conversations that are not completed and have this as their current block."
+    )
     percentage = serializers.FloatField(
         help_text="Of all conversations begun, including those without an answer; two decimals."
     )

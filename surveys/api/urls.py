@@ -89,6 +89,7 @@ urlpatterns = [
     ),
     path(f"{_PROJECT}/analysis/questions", AnalysisViewSet.as_view({"post": "ask"}), name="questions"),
     path(f"{_PROJECT}/analysis/results", ResultsViewSet.as_view({"get": "retrieve"}), name="results"),
+    path(f"{_PROJECT}/analysis/cross", ResultsViewSet.as_view({"get": "cross"}), name="cross"),
     path(
         f"{_PROJECT}/analysis/participation",
         ResultsViewSet.as_view({"get": "participation"}),

@@ -66,18 +66,18 @@ def convert(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponse
         refuse("content", "required", "Choose a file with a questionnaire.")
     if page.project.is_live_at(page.at):
         raise Conflict(IS_LIVE)
-    chosen = body.get("format") or converting.guess(content)
-    if chosen not in converting.FORMATS:
+    format = body.get("format") or None
+    if format not in (None, *converting.FORMATS):
         refuse("format", "invalid_choice", "This format is not known.")
     try:
-        converted = converting.convert(format=chosen, content=content)
+        converted = converting.convert(format=format, content=content, community_id=page.project.community_id)
     except InvalidRequest as refusal:
         message = str(refusal.violations[0]["message"]).replace("`content`", "The file")
         refuse("content", "invalid", message)
     blocks = starting.complete(converted.blocks)
     description = starting.described(actor=page.actor, project=page.project, blocks=blocks, at=page.at)
     unmet = [f"{each['where']}: {each['what']}" for each in converted.unmet]
-    return answer({"format": chosen, **description, "unmet": unmet})
+    return answer({"format": converted.format, **description, "unmet": unmet})
 
 
 convert.takes_questionnaire = True  # type: ignore[attr-defined]  # the limit of the body

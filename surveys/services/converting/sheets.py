@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from surveys.services.converting import tables
 from surveys.services.converting.formulas import REFERENCES, Expressions
@@ -28,9 +29,11 @@ from surveys.services.converting.questionnaire import (
     unreadable,
     word,
 )
+from surveys.services.converting.workbooks import Limits, Workbook
 
 MAX_ROWS = 20_000  # of a sheet
 MAX_COLUMNS = 200
+LIMITS = Limits(rows=MAX_ROWS, columns=MAX_COLUMNS, elements=1_000_000, unpacked=33_554_432)
 Row = Mapping[str, str]
 _YES = frozenset({"yes", "true", "true()", "1", "y", "required", "x", "ja", "oui"})
 _SEPARATED = re.compile(r"\s{0,20}[|;\n]\s{0,20}")
@@ -105,7 +108,7 @@ class _Form:
     def row(self, n: int, row: Row) -> None:
         kind, _, rest = " ".join(row.get("type", "").split()).partition(" ")
         kind = kind.lower().replace("begin_", "begin ").replace("end_", "end ")
-        if kind in ("begin", "end"):
+        if kind in ("begin", "end") and rest:  # `end` alone is the time of the end
             kind, rest = f"{kind} {rest.partition(' ')[0].lower()}", rest
         if kind in ("select", "select1"):
             one, _, rest = rest.partition(" ")
@@ -167,7 +170,7 @@ class _Form:
         if kind in ("select_one", "select_multiple", "rank"):
             item.kind = {"select_one": "single_punch", "select_multiple": "multi_punch"}.get(kind, "ranking")
             name, _, extra = rest.partition(" ")
-            item.options = [Choice(each.value, each.label) for each in self.choices.get(name, [])]
+            item.options = [replace(each) for each in self.choices.get(name, [])[:MAX_CHOICES]]
             if extra.strip().lower().replace(" ", "_") == "or_other":
                 item.options.append(Choice("other", "Other", is_other=True))
             item.is_menu = "minimal" in appearance or "autocomplete" in appearance
@@ -245,18 +248,14 @@ def _range(item: Item, parameters: str) -> None:
 def _sheets(data: bytes) -> dict[str, list[tuple[int, Row]]]:
     """The rows of the sheets of a form by the names of their columns, each with its number."""
     wanted = ("survey", "choices", "settings")
-    sheets = tables.sheets(
-        data, is_wanted=lambda name: name in wanted, most_rows=MAX_ROWS, most_columns=MAX_COLUMNS
-    )
-    return {name: list(_rows(rows)) for name, rows in sheets.items()}
+    book = Workbook(data, LIMITS)
+    return {name: list(_rows(book.rows(name))) for name in book.names if name in wanted}
 
 
 def _rows(rows: Iterable[tuple[int, Sequence[object]]]) -> Iterator[tuple[int, Row]]:
     header: list[str] = []
     for n, cells in rows:
-        texts = [
-            word(cell) if not isinstance(cell, str) else cell[: tables.MAX_CELL].strip() for cell in cells
-        ]
+        texts = [word(cell) if not isinstance(cell, str) else cell.strip() for cell in cells]
         if not header:
             header = [text.lower() for text in texts]
             continue

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from communities.ground.errors import refuse
 from communities.ground.statements import Part
-from surveys.engine.script import CHOICES
+from surveys.engine.script import CHOICES, SCALES
 from surveys.engine.statistics import DistributionEntry
 from surveys.services.counting.answer_groups import ReportedBlock
 
@@ -96,6 +96,11 @@ def name_of(entry: DistributionEntry) -> str:
     return str(point if option_id is None else option_id)
 
 
+def is_scale(by: ReportedBlock) -> bool:
+    """Whether points divide responses, and not options."""
+    return by.block.type in SCALES
+
+
 def division(dividing: Dividing) -> Division | None:
     match dividing:
         case None:
@@ -105,7 +110,7 @@ def division(dividing: Dividing) -> Division | None:
             names = "unnest(mark)" if dividing.is_multiple else "(SELECT mark WHERE mark IS NOT NULL)"
             return Division(sql, values, names)
         case ReportedBlock(block):
-            kind = "choice" if block.type in CHOICES else "ranking" if block.type == "ranking" else "scale"
+            kind = "scale" if is_scale(dividing) else "choice" if block.type in CHOICES else "ranking"
             return Division("c.state->'answers'->%s", [str(dividing.id)], _NAMES[kind])
 
 

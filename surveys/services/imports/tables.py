@@ -14,12 +14,19 @@ import orjson
 from communities.ground import spreadsheets
 from communities.ground.errors import InvalidRequest, refuse
 from surveys.services.converting import tables
+from surveys.services.converting.workbooks import MAX_EMPTY_ROWS, Limits, Workbook
 
 MAX_FILE = 8_388_608  # bytes
-MAX_UNPACKED = 67_108_864  # bytes of a workbook
 MAX_ROWS = 10_000
 MAX_COLUMNS = 1_000
-MAX_CELLS = 500_000  # a workbook with as many takes 5 s
+MAX_CELLS = 500_000
+LIMITS = Limits(
+    rows=MAX_ROWS + 2,
+    columns=MAX_COLUMNS + 1,
+    elements=3_000_000,
+    unpacked=67_108_864,
+    cells=MAX_CELLS,
+)
 _OWN_SHEET = "responses"
 
 
@@ -44,9 +51,7 @@ def read(data: bytes) -> Table:
     except InvalidRequest as refusal:
         _refuse("invalid", refusal.message.replace("`content`", "The file").replace(", as base64", ""))
     if len(rows) < 2:
-        _refuse(
-            "too_few", "The file needs a first row with the names of columns, and rows of responses below it."
-        )
+        _refuse("too_few", "The file needs a first row with the names of columns, and rows below it.")
     if len(rows) > MAX_ROWS + 1:
         _refuse("too_many", f"The file has more than {MAX_ROWS:,} rows. Divide it into several files.")
     if any(len(cells) > MAX_COLUMNS for _, cells in rows):
@@ -85,7 +90,7 @@ def _csv(data: bytes) -> list[tuple[int, list[str]]]:
     is_binary = b"\x00" in data[:1_000] and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
     if is_binary or "\ufffd" in text[:1_000]:
         _refuse("invalid", "The file must be CSV or XLSX.")
-    found = tables.lines(text, most_rows=MAX_ROWS + 1 + tables.MAX_EMPTY_ROWS, most_columns=MAX_COLUMNS + 1)
+    found = tables.lines(text, most_rows=MAX_ROWS + 1 + MAX_EMPTY_ROWS, most_columns=MAX_COLUMNS + 1)
     return [(n, [_unguarded(cell.strip()) for cell in cells]) for n, cells in found]
 
 
@@ -96,11 +101,9 @@ def _unguarded(cell: str) -> str:
 
 def _workbook(data: bytes) -> list[tuple[int, list[str]]]:
     """The rows of the sheet `Responses` of a workbook, else of its first sheet that is not empty."""
-    found = tables.sheets(
-        data, most_rows=MAX_ROWS + 2, most_columns=MAX_COLUMNS + 1, most_unpacked=MAX_UNPACKED
-    )
-    filled = [rows for rows in found.values() if rows]
-    rows = found.get(_OWN_SHEET) or (filled[0] if filled else [])
+    book = Workbook(data, LIMITS)
+    names = sorted(book.names, key=lambda name: name != _OWN_SHEET)
+    rows = next(filter(None, map(book.rows, names)), [])
     width = max(
         (n for _, cells in rows for n, cell in enumerate(cells, start=1) if cell is not None), default=0
     )

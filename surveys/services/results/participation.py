@@ -109,8 +109,9 @@ def read(
     if rounding_of(project) == Rounding.DAY:
         zone = UTC
     counted = figures.count(project=project, selection=selection, derives=False)
-    where, values = counts.condition(project.pk, selection, script)
-    part = _SQL.format(where=where), [*values, zone.key, zone.key, project.is_anonymous]
+    where, values = counts.condition_of(project.pk, selection, script)
+    chosen = _SQL.format(where=where or "c.project_id = %s")
+    part = chosen, [*(values or [project.pk]), zone.key, zone.key, project.is_anonymous]
     is_large = figures.responses(project.pk) >= large.LARGE
     with large.counting_slot(max_wait=large.SECONDS_FOR_SHOWN) if is_large else nullcontext():
         [found] = counts.values_of([part])
