@@ -62,6 +62,7 @@ def cross(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         TEMPLATE,
         {
             "fragment": results.fragment("results/cross.html", context),
+            "script_address": context["script_address"],
             "back": f"{page.address()}?{form.query}" if form.query else page.address(),
             "is_wrong": bool(form.errors),
             "is_running": is_running,
