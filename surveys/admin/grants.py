@@ -62,6 +62,7 @@ class ProjectInviteForm(inviting.AddressesForm, inviting.LinkForm):
         super().__init__(*args, **options)  # type: ignore[arg-type]
         self.fields["emails"].required = not is_for_link
         self.fields["uses"].required = is_for_link
+        self.fields["uses"].label = "For a link: how many people may use it?"
 
     def clean_emails(self) -> list[str]:
         return super().clean_emails() if self.cleaned_data["emails"] else []

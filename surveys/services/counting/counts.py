@@ -368,6 +368,12 @@ def condition_of(project_id: int, selection: Selection, script: Script) -> tuple
     return (" AND ".join(["c.project_id = %s", *parts]), [project_id, *values]) if parts else ("", [])
 
 
+def condition(project_id: int, selection: Selection, script: Script) -> Part:
+    """The condition for selected conversations `c`, or for all of the project."""
+    where, values = condition_of(project_id, selection, script)
+    return where or "c.project_id = %s", values or [project_id]
+
+
 def count_sets(
     project_id: int, selection: Selection, script: Script, sets: Mapping[int, Sequence[int]]
 ) -> Mapping[int, int]:
