@@ -292,6 +292,7 @@ def test_an_anonymous_project_keeps_no_ids_of_a_file(caller: Caller) -> None:
         (b"a,b\n" + b"1,2\n" * (tables.MAX_ROWS + 1), "more than 10,000 rows"),
         (b"," * 1_001 + b"a\nb", "more than 1,000 columns"),
         (b"x" * (tables.MAX_FILE + 1), "larger than 8 MiB"),
+        (b"id,block_id,block,prompt,item,value\n1,2,3,4,5,6", "one answer in a row"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
