@@ -16,6 +16,7 @@ from surveys.ai.local import LocalProvider, embeddings
 from surveys.ai.local.texts.seeds import all_seeds
 from surveys.ai.provider import SENTIMENTS, TextBatch, TextExample, TextSample, TextTheme
 from tests.quality.measures import theme_f1
+from tests.support.effort import IS_THOROUGH
 
 ANSWERS = Path(__file__).parent / "answers"
 REPOSITORY = Path(__file__).parents[2]
@@ -498,9 +499,19 @@ ODD = {
 }
 
 
+LOCALES = [None, "de", "xx-YY"]
+
+
+@pytest.mark.thorough
 @pytest.mark.usefixtures("with_and_without_embeddings")
-@pytest.mark.parametrize("kind", sorted(ODD))
-@pytest.mark.parametrize("locale", [None, "de", "xx-YY"])
+@pytest.mark.parametrize(
+    ("kind", "locale"),
+    [
+        (kind, locale)
+        for number, kind in enumerate(sorted(ODD))
+        for locale in (LOCALES if IS_THOROUGH else [LOCALES[number % len(LOCALES)]])
+    ],
+)
 def test_unusual_answers_can_be_read(kind, locale):
     themes, readings = read(ODD[kind], prompt="<b>What?</b> 😀", locale=locale)
 
