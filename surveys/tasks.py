@@ -14,6 +14,7 @@ from surveys.services.conversations import further, gifts, places, unsent_answer
 from surveys.services.drafts import service as drafts
 from surveys.services.ground import anonymity, jobs
 from surveys.services.imports import files
+from surveys.services.links import reminders
 from surveys.services.projects import removal, schedule
 from surveys.services.projects import service as projects
 from surveys.services.responses import changes, deletion
@@ -75,6 +76,12 @@ def forget_deletions(**_later: object) -> None:
 def settle_gifts(**_later: object) -> None:
     """Every minute: give gifts of anonymous projects once their hour is over."""
     gifts.settle(at=timezone.now())
+
+
+@shared_task(name="surveys.send_reminders")
+def send_reminders(**_later: object) -> None:
+    """Every minute: send the planned reminders whose time has come."""
+    reminders.send_due(at=timezone.now())
 
 
 @shared_task(name=generation.MAKE)

@@ -30,7 +30,7 @@ KINDS = ("project", "script", "response", "responses", "analysis")
 def history(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """The list, newest first."""
     try:
-        access.require_editor(actor=page.actor, project=page.project)
+        access.require_owner(actor=page.actor, project=page.project)
     except Forbidden as refusal:
         return results.refused(request, page, refusal)
     spec = audit_trail.listing(
@@ -75,7 +75,7 @@ def _restoring(page: ProjectPage) -> str:
 @require_safe
 def export(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBase:
     """A file of the entries that the filters choose."""
-    if not page.may_edit or format not in audit_trail.FORMATS:
+    if not page.may_own or format not in audit_trail.FORMATS:
         raise Http404
     try:
         return audit_trail.export(
@@ -98,7 +98,7 @@ def addresses(actor: Actor, ids: Collection[int]) -> dict[int, str]:
 
 
 def _entries(page: ProjectPage) -> QuerySet[AuditEntry]:
-    if not page.may_edit:
+    if not page.may_own:
         raise Http404
     return audit_trail.rows(actor=page.actor, project_id=page.project.pk)
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -47,12 +47,12 @@ Step = ResponseFile.Step
 Choices = list[tuple[str, str | list[tuple[str, str]]]]
 
 
-def _editors_page(view: Tab) -> Tab:
-    """A page for people who may import responses: those who may edit the project."""
+def _owners_page(view: Tab) -> Tab:
+    """A page for people who may import responses: those who own the project."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, page: ProjectPage, **parts: object) -> HttpResponseBase:
-        if not page.may_edit:
+        if not page.may_own:
             raise PermissionDenied
         return view(request, page, **parts)
 
@@ -88,7 +88,7 @@ class MatchingForm(forms.Form):
     zone = forms.ChoiceField(label="Times are in", help_text="For times that name no zone themselves.")
     moment = MomentField(label="Time of responses without one", required=True)
 
-    def __init__(self, *args: object, opened: OpenFile) -> None:
+    def __init__(self, data: QueryDict | None = None, *, opened: OpenFile) -> None:
         matching = opened.matching
         initial = {f"column_{n}": target for n, target in enumerate(matching.columns)} | {
             "options": matching.options,
@@ -97,7 +97,7 @@ class MatchingForm(forms.Form):
             "zone": matching.zone,
             "moment": _moment(matching),
         }
-        super().__init__(*args, initial=initial)  # type: ignore[arg-type]
+        super().__init__(data, initial=initial)
         zones = dict.fromkeys(["UTC", matching.zone, *common_time_zones()])
         self.fields["zone"].choices = [(each, each) for each in zones]  # type: ignore[attr-defined]
         width = len(matching.columns) * len(opened.found.titles)
@@ -121,10 +121,6 @@ class MatchingForm(forms.Form):
             options=cleaned["options"],
             missing=[each for each in dict.fromkeys(marks) if each],
         )
-
-    def add_error(self, field: str | None, error: object) -> None:
-        """Faults of columns stand at the columns; those of other names stand above."""
-        super().add_error(field if field is None or field in self.fields else None, error)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +158,7 @@ def _choices(found: Questions, header: str, target: str, *, is_full: bool) -> Ch
 # --- Pages ------------------------------------------------------------------------------------------
 
 
-@_editors_page
+@_owners_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def page_of_file(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """The step of the project's file; POST changes the file, its matching or its step."""
@@ -185,7 +181,7 @@ def page_of_file(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     return HttpResponseRedirect(page.address("responses_import"), status=303)
 
 
-@_editors_page
+@_owners_page
 @require_POST
 def receive(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """Keep the file in the body, and return the address of the page that matches it, or what is wrong."""
@@ -199,7 +195,7 @@ def receive(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 receive.takes_questionnaire = True  # type: ignore[attr-defined]  # `gate.bodies` admits larger bodies
 
 
-@_editors_page
+@_owners_page
 @require_safe
 def progress(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """How far the worker is, polled by the page, which is loaded again at the end."""
@@ -209,7 +205,7 @@ def progress(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     return TemplateResponse(request, PROGRESS, {"file": row, "is_import": row.step == Step.IMPORTING})
 
 
-@_editors_page
+@_owners_page
 @require_safe
 def faults(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """The faulty rows as CSV: line, column, and what is wrong."""

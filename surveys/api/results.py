@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
@@ -14,15 +15,17 @@ from rest_framework.response import Response
 from communities.gate.fields import UtcDateTimeField
 from communities.gate.paths import MAX_ID
 from communities.ground.actors import Role
-from surveys.api.analysis_examples import RESULTS
+from surveys.api.analysis_examples import CROSS_TABLE, RESULTS
 from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut, OpenTextOut
 from surveys.api.field_filters import PARAMETER, FilteredByFields, of_query
+from surveys.api.participation import PARTICIPATION, ParticipationFiguresOut
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut, ResultVariableOut
+from surveys.engine import chance
 from surveys.models import Conversation, Project, ResultsCount
 from surveys.services.counting import fields as field_counting
 from surveys.services.ground import lookup
-from surveys.services.results import dividing, readers
+from surveys.services.results import crossing, dividing, participation, readers
 from surveys.services.results.figures import Figures, Selection
 from surveys.services.results.shared import SharedResults
 
@@ -67,17 +70,29 @@ class SegmentBy(serializers.Field[Any, Any, Any, Any]):
         return value
 
 
-class ResultsIn(FilteredByFields):
-    """Which responses are counted, and how they are segmented."""
+class FilteredResponses(FilteredByFields):
+    """Which responses are counted."""
 
     status = serializers.ChoiceField(choices=STATUSES, default="all")
     submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
     submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
     provider = serializers.ChoiceField(choices=Conversation.Provider.values, required=False)
+
+
+class ResultsIn(FilteredResponses):
+    """Which responses are counted, and how they are segmented."""
+
     segment_by = SegmentBy(
         required=False,
         help_text="All figures are repeated for each segment. " + DIVISIONS,
     )
+
+
+class CrossIn(FilteredResponses):
+    """Which responses are in the table, and what divides them into rows and columns."""
+
+    rows = SegmentBy(help_text="As `segment_by` of results. " + DIVISIONS)
+    columns = SegmentBy(help_text="As `rows`, and something else.")
 
 
 class FiltersOut(serializers.Serializer[Any]):
@@ -117,6 +132,66 @@ class SegmentByOut(serializers.Serializer[Any]):
         "without an answer have are left out. Times are in order, each with its first day as `value`; themes "
         "have their ids as `value`, the most frequent first, and at the end answers without a theme. "
         "Responses without an answer are in no segment.",
+    )
+
+
+class CrossSegmentOut(SegmentOut):
+    count = serializers.IntegerField(help_text="Responses in this row or column, of those in the table.")
+    percentage = serializers.FloatField(help_text="Of all responses in the table, 0 to 100, two decimals.")
+
+
+class CrossDivisionOut(SegmentByOut):
+    """What makes the rows or the columns, in the order of `cells`."""
+
+    is_multiple = serializers.BooleanField(help_text="Whether a response can be in several of them.")
+    segments = CrossSegmentOut(many=True)
+
+
+class CrossCellOut(serializers.Serializer[Any]):
+    """The responses in a row and a column. Percentages are 0 to 100, with two decimals."""
+
+    count = serializers.IntegerField()
+    row_percentage = serializers.FloatField(help_text="Of the responses in the row.")
+    column_percentage = serializers.FloatField(help_text="Of the responses in the column.")
+    percentage = serializers.FloatField(help_text="Of all responses in the table.")
+    differs = serializers.ChoiceField(
+        choices=[crossing.MORE, crossing.LESS],
+        allow_null=True,
+        help_text="`more` or `less` than in all other rows together, beyond chance, corrected by Holm's rule "
+        "for the number of tested cells; null otherwise.",
+    )
+
+
+class CrossTestOut(serializers.Serializer[Any]):
+    """A test whether the rows differ by more than chance."""
+
+    name = serializers.ChoiceField(choices=["chi-squared test", chance.YATES, chance.FISHER])
+    p = serializers.FloatField(min_value=0, max_value=1)
+    statistic = serializers.FloatField(allow_null=True, help_text="Chi-squared; null of Fisher's test.")
+    degrees_of_freedom = serializers.IntegerField(allow_null=True)
+    effect = serializers.FloatField(min_value=0, max_value=1, help_text="Cramér's V.")
+    is_beyond_chance = serializers.BooleanField(help_text=f"Whether `p` is below {chance.LEVEL}.")
+    text = serializers.CharField(help_text="The same in words.")
+
+
+class CrossTableOut(serializers.Serializer[Any]):
+    project_id = serializers.CharField()
+    filters = FiltersOut()
+    rows = CrossDivisionOut()
+    columns = CrossDivisionOut()
+    count = serializers.IntegerField(help_text="Responses in the table: those in a row and a column.")
+    cells = serializers.ListField(
+        child=CrossCellOut(many=True), help_text="A list for each row, with a cell for each column."
+    )
+    test = CrossTestOut(
+        allow_null=True,
+        help_text="Of two rows and two columns Fisher's exact test where fewer than 5 responses are expected "
+        "in a cell, else chi-squared with Yates' correction; of more, Pearson's chi-squared. Null where a "
+        "response can be in several rows or columns, or where too few are expected (Cochran's rule).",
+    )
+    tested_cells = serializers.IntegerField(help_text="How many tests `differs` comes from.")
+    notes = serializers.ListField(
+        child=serializers.CharField(), help_text="Warnings in words, for instance of small numbers."
     )
 
 
@@ -180,6 +255,13 @@ class ResultsOut(serializers.Serializer[Any]):
     blocks = ResultBlockOut(many=True)
 
 
+class ProjectParticipationOut(ParticipationFiguresOut):
+    """When conversations were begun and completed, and how far they came."""
+
+    project_id = serializers.CharField()
+    filters = FiltersOut()
+
+
 class ResultsCountOut(serializers.Serializer[Any]):
     """A part of very many responses that is being counted."""
 
@@ -190,6 +272,17 @@ class ResultsCountOut(serializers.Serializer[Any]):
 
 def _filters(query: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: query.get(name) for name in _FILTERS}, "fields": query.get("field", {})}
+
+
+def _selection(query: Mapping[str, Any], project: Project) -> Selection:
+    return Selection(
+        covers=query["status"],
+        submitted_after=query.get("submitted_after"),
+        submitted_before=query.get("submitted_before"),
+        provider=query.get("provider"),
+        suspected=query.get("suspected"),
+        **of_query(query, project=project),
+    )
 
 
 _NOT_SHARED = {"is_archived": False, "drop_off": None, "open_text": None}
@@ -226,6 +319,8 @@ class ResultsViewSet(OwnWorkViewSet):
     noun = "results"
     least_role = {
         "retrieve": Role.MEMBER,  # for the projects that surveys.services.ground.access allows
+        "cross": Role.MEMBER,  # for readers of single responses
+        "participation": Role.MEMBER,  # for readers of single responses
     }
 
     @extend_schema(
@@ -274,22 +369,82 @@ class ResultsViewSet(OwnWorkViewSet):
     def retrieve(self, request: Request, project_id: int) -> Response:
         query = self.query(ResultsIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
-        selection = Selection(
-            covers=query["status"],
-            submitted_after=query.get("submitted_after"),
-            submitted_before=query.get("submitted_before"),
-            provider=query.get("provider"),
-            suspected=query.get("suspected"),
-            **of_query(query, project=project),
-        )
-        segment_by = query.get("segment_by")
         seen = readers.read(
-            actor=self.actor, project=project, selection=selection, segment_by=segment_by, at=self.at
+            actor=self.actor,
+            project=project,
+            selection=_selection(query, project),
+            segment_by=query.get("segment_by"),
+            at=self.at,
         )
         if isinstance(seen, ResultsCount):
             return self._going_on(request, project, seen)
         told = _of_shared(seen) if isinstance(seen, SharedResults) else _of_figures(seen)
         return Response({"project_id": str(project.pk), "filters": _filters(query), **told})
+
+    @extend_schema(
+        operation_id="analysis_cross_table",
+        tags=[TAG],
+        summary="Cross two questions",
+        description=(
+            "How many responses are in each row and each column, with shares, and whether that is more "
+            "than chance: over every response at this moment, without AI or credits. `rows` and `columns` "
+            "are two questions, or what else divides responses, and filters are those of results. Responses "
+            "without an answer to both are not in the table. A table has at most 2,500 cells. Keys that may "
+            "not read single responses get `403 forbidden`, because a cell could single out a person. Of "
+            "many responses the table is counted, refused and repeated as results are: `202` with the "
+            "progress from 10,000,000 responses on."
+        ),
+        parameters=[CrossIn, PARAMETER],
+        responses={200: CrossTableOut, 202: ResultsCountOut},
+        examples=[
+            OpenApiExample("A cross table", CROSS_TABLE, response_only=True, status_codes=["200"]),
+            OpenApiExample("Being counted", COUNTING, response_only=True, status_codes=["202"]),
+        ],
+    )
+    def cross(self, request: Request, project_id: int) -> Response:
+        query = self.query(CrossIn)
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
+        seen = readers.cross(
+            actor=self.actor,
+            project=project,
+            selection=_selection(query, project),
+            rows=query["rows"],
+            columns=query["columns"],
+            at=self.at,
+        )
+        if isinstance(seen, ResultsCount):
+            return self._going_on(request, project, seen)
+        return Response({"project_id": str(project.pk), "filters": _filters(query), **asdict(seen)})
+
+    @extend_schema(
+        operation_id="analysis_participation",
+        tags=[TAG],
+        summary="Count begun and completed responses over time",
+        description=(
+            "How many conversations were begun and completed on each day, or in each week or month of longer "
+            "times, and how many were asked each question, answered it, and left there. Filters are those of "
+            "results. Days are in UTC. For whoever may read single responses. Net promoter scores over time "
+            "are in the results with `segment_by=completed.week`. Projects with 10,000,000 responses or "
+            "more are `400 invalid_request`, `too_large`. While other results of 50,000 or more responses "
+            "are being counted, the response may be `503 unavailable`; retry after `Retry-After` seconds."
+        ),
+        parameters=[FilteredResponses, PARAMETER],
+        responses=ProjectParticipationOut,
+        examples=[
+            OpenApiExample(
+                "Participation",
+                {"project_id": "7", "filters": RESULTS["filters"], **PARTICIPATION},
+                response_only=True,
+            )
+        ],
+    )
+    def participation(self, request: Request, project_id: int) -> Response:
+        query = self.query(FilteredResponses)
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
+        found = participation.read(
+            actor=self.actor, project=project, selection=_selection(query, project), at=self.at
+        )
+        return Response({"project_id": str(project.pk), "filters": _filters(query), **asdict(found)})
 
     def _going_on(self, request: Request, project: Project, job: ResultsCount) -> Response:
         """The progress of a worker's count, and the address of its figures."""

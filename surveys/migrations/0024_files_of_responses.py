@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('surveys', '0019_quotas_counted_by_a_worker'),
+        ('surveys', '0020_outcomes_of_responses'),
     ]
 
     operations = [

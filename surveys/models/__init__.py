@@ -17,6 +17,7 @@ from surveys.models.job import Job
 from surveys.models.personal_link import PersonalLink
 from surveys.models.project import Project, ProjectQuerySet
 from surveys.models.reading import Codebook, Reading, Theme
+from surveys.models.reminder import Reminder
 from surveys.models.response_deletion import ResponseDeletion
 from surveys.models.response_file import ResponseFile
 from surveys.models.results_count import ResultsCount
@@ -43,6 +44,7 @@ __all__ = [
     "PublicMessage",
     "QuotaCount",
     "Reading",
+    "Reminder",
     "ResponseDeletion",
     "ResponseFile",
     "ResultsCount",

@@ -186,7 +186,7 @@ def test_an_order_to_us_is_told_from_a_noun_phrase(text: str, is_one: bool) -> N
     ("intent", "prompt"),
     [
         ("Rate the location with stars", "How would you rate the location?"),
-        ("Bitte die Halle mit Sternen bewerten", "Die Halle: Wie zufrieden bist du damit?"),
+        ("Bitte die Halle mit Sternen bewerten", "Die Halle: Wie bewertest du das?"),
     ],
 )
 def test_stars_without_a_number_are_five(intent: str, prompt: str) -> None:

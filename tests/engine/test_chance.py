@@ -37,6 +37,7 @@ def test_fishers_test_is_exact() -> None:
     ],
 )
 def test_the_test_fits_the_table(rows: list[list[int]], name: str) -> None:
+    """Rule 6.326."""
     found = chance.compared(rows)
 
     assert found is not None
@@ -56,6 +57,7 @@ def test_what_cannot_be_compared_is_not_tested(rows: list[list[int]]) -> None:
 
 
 def test_several_tests_are_corrected_for_their_number() -> None:
+    """Rule 6.327."""
     assert chance.beyond_chance([0.04]) == [True]
     assert chance.beyond_chance([0.04, 0.04]) == [False, False]
     assert chance.beyond_chance([0.04, 0.001, 0.02]) == [True, True, True]

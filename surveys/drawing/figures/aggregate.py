@@ -60,7 +60,7 @@ def read(project: Project, *, actor: Actor, at: datetime) -> SharedView:
         newest = None
     texts = _texts(newest)
     summary = (newest or {}).get("summary") or ""
-    marks_solutions = access.may_read_solutions(actor=actor)
+    marks_solutions = access.may_read_solutions(actor=actor, project=project)
     seen = readers.read(actor=actor, project=project, at=at)
     if isinstance(seen, SharedResults):
         return _in_steps(project, seen, texts, summary, marks_solutions=marks_solutions)

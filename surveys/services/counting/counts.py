@@ -47,6 +47,7 @@ class Selection:
     submitted_before: datetime | None = None
     provider: str | None = None
     suspected: bool | None = None
+    outcome: str | None = None  # for exports
     fields: tuple[tuple[str, str], ...] = ()
     where: str | None = None
     language: str = ""
@@ -127,7 +128,7 @@ def count_answers(
     Raises TooManyToDerive if there are `most_derived` responses or more with scores or results of calculated
     blocks, or `fields`.
     """
-    where, values = _where(project_id, selection, stored.script)
+    where, values = condition_of(project_id, selection, stored.script)
     condition = where or "c.project_id = %s", values or [project_id]
     unfinished_part = _unfinished(*condition)
     derived_part = _derived(stored.script, selection, condition, dividing) if derives else None
@@ -155,7 +156,7 @@ def count_answers(
 
     def count(*, has_slot: bool) -> tuple[Counted, Any] | None:
         """Return the counts, and where unfinished conversations stopped; None if the count needs a slot."""
-        ((listed, completed, changes),) = _values_of([_totals(project_id)])
+        ((listed, completed, changes),) = values_of([totals_of(project_id)])
         if most_derived is not None and listed >= most_derived and is_scan:
             raise TooManyToDerive
         is_large = listed >= large.LARGE or selecting.is_much(
@@ -163,8 +164,8 @@ def count_answers(
         )
         state = _reading_state(project_id) if is_large and read_ids else None
         key = (*counted_of, state)
-        if is_large and (known := large.kept(key, changes=changes)) is not None:
-            return known, _values_of([unfinished_part])[0]
+        if is_large and (known := large.kept(key, Counted, changes=changes)) is not None:
+            return known, values_of([unfinished_part])[0]
         if is_large and not has_slot:
             return None
         sent_fields.refuse_unknown(project_id=project_id, names=undeclared)
@@ -175,21 +176,22 @@ def count_answers(
             if dividing is not None and is_scan:
                 with connection.cursor() as cursor:
                     cursor.execute(f"SET LOCAL work_mem = '{MEMORY_FOR_SEGMENTS}'")
-            unfinished, computed, sent, themes = _values_of(computed_parts)
+            unfinished, computed, sent, themes = values_of(computed_parts)
         else:
             groups_part = answer_groups.part([each.block for each in questions])
-            unfinished, computed, sent, themes, rows = _values_of([*computed_parts, groups_part])
-            counted = Counted(changes, listed, completed, answer_groups.by_block(rows), {})
+            unfinished, computed, sent, themes, rows = values_of([*computed_parts, groups_part])
+            groups = answer_groups.by_block(rows, [each.block for each in questions])
+            counted = Counted(changes, listed, completed, groups, {})
         counted = replace(counted, derived=computed if derives else None, sent=sent, themes=themes)
         if is_large:
             large.keep(key, counted)
         return counted, unfinished
 
-    with _one_moment(max_wait):
+    with one_moment(max_wait):
         found = count(has_slot=False)
     # The count is outside of the transaction, because the database ends a transaction that is idle for long.
     if found is None:
-        with large.counting_slot(max_wait=max_wait), _one_moment(max_wait):
+        with large.counting_slot(max_wait=max_wait), one_moment(max_wait):
             found = count(has_slot=True)
     assert found is not None
     counted, unfinished = found
@@ -282,7 +284,7 @@ def refuse_many_recent_values(
     project_id: int, selection: Selection, script: Script, dividing: Values
 ) -> None:
     """Refuse, before a long count, a division into too many values in the latest selected responses alone."""
-    where, values = _where(project_id, selection, script)
+    where, values = condition_of(project_id, selection, script)
     mark, own = dividing.mark
     sql = f"""
         SELECT DISTINCT {mark} FROM (
@@ -300,7 +302,7 @@ def _derived(script: Script, selection: Selection, condition: Part, dividing: Di
     return derived_counting.part(script, *condition, is_partial=is_partial, division=division(dividing))
 
 
-def _values_of(parts: Sequence[Part]) -> list[Any]:
+def values_of(parts: Sequence[Part]) -> list[Any]:
     """The values of several parts, in one statement."""
     sql = f"SELECT {', '.join(f'({part})::text' for part, _ in parts)}"
     (texts,) = fetch_rows(sql, [value for _, values in parts for value in values])
@@ -308,7 +310,7 @@ def _values_of(parts: Sequence[Part]) -> list[Any]:
 
 
 @contextmanager
-def _one_moment(max_wait: float | None) -> Iterator[None]:
+def one_moment(max_wait: float | None) -> Iterator[None]:
     """Make all statements inside the block see the same answers.
 
     In a transaction of the caller, the statements see the same as that transaction. If the wait has no limit
@@ -345,7 +347,7 @@ def _packed(
             yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress, names
 
 
-def _where(project_id: int, selection: Selection, script: Script) -> tuple[str, list[Any]]:
+def condition_of(project_id: int, selection: Selection, script: Script) -> tuple[str, list[Any]]:
     """Return the condition for selected conversations `c`; an empty text if all are selected."""
     parts = [_COVERS[selection.covers]] if selection.covers in _COVERS else []
     values: list[Any] = []
@@ -366,13 +368,19 @@ def _where(project_id: int, selection: Selection, script: Script) -> tuple[str, 
     return (" AND ".join(["c.project_id = %s", *parts]), [project_id, *values]) if parts else ("", [])
 
 
+def condition(project_id: int, selection: Selection, script: Script) -> Part:
+    """The condition for selected conversations `c`, or for all of the project."""
+    where, values = condition_of(project_id, selection, script)
+    return where or "c.project_id = %s", values or [project_id]
+
+
 def count_sets(
     project_id: int, selection: Selection, script: Script, sets: Mapping[int, Sequence[int]]
 ) -> Mapping[int, int]:
     """Return how many selected responses chose exactly these options of each block, by block. Runs one
     statement.
     """
-    where, values = _where(project_id, selection, script)
+    where, values = condition_of(project_id, selection, script)
     chosen = "c.state->'answers'->%s::text->'option_ids'"
     parts = [f"count(*) FILTER (WHERE {chosen} @> %s::jsonb AND {chosen} <@ %s::jsonb)" for _ in sets]
     more = [text for block_id, ids in sets.items() for text in (str(block_id), str([*ids])) * 2]
@@ -381,7 +389,7 @@ def count_sets(
     return dict(zip(sets, counts, strict=True))
 
 
-def _totals(project_id: int) -> Part:
+def totals_of(project_id: int) -> Part:
     """Return stored sums of a project: listed conversations, completed conversations, and changes of its
     answers.
     """

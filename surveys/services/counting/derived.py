@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any
 
 from communities.ground.statements import Part
+from surveys.engine import spread
 from surveys.engine.script import CALCULATED, Script
 from surveys.engine.statistics import DistributionEntry
 from surveys.engine.walk import answers
@@ -63,6 +64,14 @@ _PICKED = """
         {segments}
     ),
 """
+# The numbers around each quartile: those at the index `last * quartile / 4` and at the next one.
+_AROUND = "ARRAY[{}]".format(
+    ", ".join(
+        f"min(number) FILTER (WHERE (upto - {next_}) * 4 > last * {quartile} OR upto > last)::text"
+        for quartile in spread.QUARTILES
+        for next_ in (0, 1)
+    )
+)
 # Numbers are `numeric`, so sums are exact in any order of rows. A range of many numbers is divided at
 # multiples of 1, 2 or 5 times a power of ten. The step is the smallest one that makes at most MAX_RANGES
 # ranges.
@@ -90,8 +99,13 @@ _COUNTED = f"""
     ),
     ranges AS MATERIALIZED (
         SELECT kind, segment, key, count(*) AS different, sum(people) AS people,
-            sum(number * people) AS total, min(number) AS low, max(number) AS high, max(most) AS most
-        FROM numbers GROUP BY 1, 2, 3
+            sum(number * people) AS total, min(number) AS low, max(number) AS high, max(most) AS most,
+            sum(number * number * people) AS squares, {_AROUND} AS around
+        FROM (
+            SELECT *, sum(people) OVER (PARTITION BY kind, segment, key ORDER BY number) AS upto,
+                sum(people) OVER (PARTITION BY kind, segment, key) - 1 AS last
+            FROM numbers
+        ) placed GROUP BY 1, 2, 3
     ),
     steps AS MATERIALIZED (
         SELECT kind, key, high, CASE WHEN different > {MAX_VALUES} THEN (
@@ -123,7 +137,8 @@ _COUNTED = f"""
     )
     SELECT json_build_object(
         'ranges', (SELECT json_agg(json_build_array(
-            kind, segment, key, people, total::text, low::text, high::text, most::text)) FROM ranges),
+            kind, segment, key, people, total::text, low::text, high::text, most::text, squares::text,
+            around)) FROM ranges),
         'entries', (SELECT json_agg(json_build_array(
             kind, segment, key, trim_scale(low)::text, step::text, people) ORDER BY low) FROM entries),
         'texts', (SELECT json_agg(json_build_array(segment, key, text, people) ORDER BY place)

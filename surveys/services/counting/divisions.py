@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from communities.ground.errors import refuse
 from communities.ground.statements import Part
-from surveys.engine.script import CHOICES
+from surveys.engine.script import CHOICES, SCALES
 from surveys.engine.statistics import DistributionEntry
 from surveys.services.counting.answer_groups import ReportedBlock
 
@@ -74,8 +74,7 @@ class Values:
         return {each: counts.get(name_of(each), 0) for each in every}
 
     def _label(self, name: str) -> str | None:
-        words = _PERIODS.get(self.order)
-        return words(date.fromisoformat(name)) if words else None
+        return words_of_period(self.order, date.fromisoformat(name)) if self.order in _PERIODS else None
 
 
 _PERIODS = {
@@ -86,10 +85,20 @@ _PERIODS = {
 Dividing = ReportedBlock | Values | None
 
 
+def words_of_period(period: str, day: date) -> str:
+    """A day, a week or a month in words; `day` is its first day."""
+    return _PERIODS[period](day)
+
+
 def name_of(entry: DistributionEntry) -> str:
     """A segment's name in the counts: an option's id, a point, or a value."""
     option_id, point = entry.key
     return str(point if option_id is None else option_id)
+
+
+def is_scale(by: ReportedBlock) -> bool:
+    """Whether points divide responses, and not options."""
+    return by.block.type in SCALES
 
 
 def division(dividing: Dividing) -> Division | None:
@@ -101,7 +110,7 @@ def division(dividing: Dividing) -> Division | None:
             names = "unnest(mark)" if dividing.is_multiple else "(SELECT mark WHERE mark IS NOT NULL)"
             return Division(sql, values, names)
         case ReportedBlock(block):
-            kind = "choice" if block.type in CHOICES else "ranking" if block.type == "ranking" else "scale"
+            kind = "scale" if is_scale(dividing) else "choice" if block.type in CHOICES else "ranking"
             return Division("c.state->'answers'->%s", [str(dividing.id)], _NAMES[kind])
 
 

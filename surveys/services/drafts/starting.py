@@ -57,11 +57,11 @@ def of_template(*, project: Project, template_id: str) -> list[Json]:
 def of_other_project(*, actor: Actor, project_id: int, at: datetime) -> list[Json]:
     """The blocks of another project of the actor's community, as new blocks, without its outro.
 
-    Raises NotFound, also for members, who do not read scripts.
+    Raises NotFound, also for members, who do not read scripts without access to the project.
     """
-    if not access.may_read_solutions(actor=actor):
-        raise NotFound(access.NO_PROJECT)
     other = lookup.seen(actor=actor, project_id=project_id, at=at)
+    if not access.may_read_solutions(actor=actor, project=other):
+        raise NotFound(access.NO_PROJECT)
     script = scripts.load(project_id=other.pk, revision=other.revision)
     return complete(_without_ids(script_json.serialize(other, script)["blocks"]))  # type: ignore[arg-type]
 
@@ -121,9 +121,9 @@ def projects_to_copy(*, actor: Actor, project: Project, search: str, at: datetim
     """Return other projects of the community that have a script, the newest first. Their names contain words
     with the beginnings in `search`.
     """
-    if not access.may_read_solutions(actor=actor):
-        return []
     projects = lookup.visible(actor=actor, at=at).exclude(pk=project.pk).filter(block_count__gt=0)
+    if not access.may_read_solutions(actor=actor) and not actor.sees_all_projects:
+        projects = projects.filter(pk__in=list(actor.grants))
     if search:
         projects = projects.named(search)
     rows = projects.order_by("-created_at", "-pk").values_list("pk", "name", "type", "block_count")[

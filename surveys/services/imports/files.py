@@ -76,7 +76,7 @@ def receive(*, actor: Actor, project: Project, name: str, data: bytes, zone: str
 
     Refuses a project without questions, a file that cannot be read, and another file that is being read.
     """
-    access.require_editor(actor=actor, project=project)
+    access.require_owner(actor=actor, project=project)
     found = matching.questions(project)
     if not found.blocks:
         raise Conflict(NO_QUESTIONS)
@@ -99,7 +99,7 @@ def receive(*, actor: Actor, project: Project, name: str, data: bytes, zone: str
 
 def look(*, actor: Actor, project: Project) -> OpenFile | None:
     """The file of a project; None without one."""
-    access.require_editor(actor=actor, project=project)
+    access.require_owner(actor=actor, project=project)
     row = ResponseFile.objects.filter(project=project).first()
     table = row and _table(row)
     return OpenFile(row, table, matching.questions(project)) if row and table else None
@@ -137,7 +137,7 @@ def begin_import(*, actor: Actor, project: Project, at: datetime) -> None:
 @in_transaction
 def discard(*, actor: Actor, project: Project) -> None:
     """Forget the file of a project. Refuses a file that is being imported."""
-    access.require_editor(actor=actor, project=project)
+    access.require_owner(actor=actor, project=project)
     _remove(project)
 
 
@@ -151,7 +151,7 @@ def _remove(project: Project) -> None:
 
 def _own(actor: Actor, project: Project) -> ResponseFile:
     """The file of a project under a lock, which no worker reads. Raises NotFound or Conflict."""
-    access.require_editor(actor=actor, project=project)
+    access.require_owner(actor=actor, project=project)
     row = ResponseFile.objects.select_for_update().filter(project=project).first()
     if row is None:
         raise NotFound(GONE)
@@ -260,7 +260,7 @@ class _Run:
             self.table,
             Matching.of(self.job.matching),
             matching.questions(self.project),
-            self.project.community.locale,
+            self.project.community.locale or "en",
         )
 
     def _part(self, indexes: Sequence[int], outcome: _Outcome) -> _Outcome:

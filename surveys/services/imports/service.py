@@ -80,7 +80,7 @@ def _checked_people(
 @in_transaction
 def _store(actor: Actor, walked: WalkedImport, options: ImportOptions, at: datetime) -> None:
     project = _locked(walked)
-    access.require_editor(actor=actor, project=project)
+    access.require_owner(actor=actor, project=project)
     _store_locked(actor, project, walked, options, at)
 
 

@@ -51,9 +51,7 @@ def read(data: bytes) -> Table:
     except InvalidRequest as refusal:
         _refuse("invalid", refusal.message.replace("`content`", "The file").replace(", as base64", ""))
     if len(rows) < 2:
-        _refuse(
-            "too_few", "The file needs a first row with the names of columns, and rows of responses below it."
-        )
+        _refuse("too_few", "The file needs a first row with the names of columns, and rows below it.")
     if len(rows) > MAX_ROWS + 1:
         _refuse("too_many", f"The file has more than {MAX_ROWS:,} rows. Divide it into several files.")
     if any(len(cells) > MAX_COLUMNS for _, cells in rows):

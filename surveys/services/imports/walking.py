@@ -87,7 +87,7 @@ def walk(
     that has no questions, and responses whose walks take more than `MOST_SECONDS`.
     """
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
-    access.require_editor(actor=actor, project=project)
+    access.require_owner(actor=actor, project=project)
     return walk_through(project=project, sent=sent, violations=violations, at=at)
 
 

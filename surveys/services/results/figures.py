@@ -125,15 +125,15 @@ def refuse_unless_countable(
     Only the count itself refuses unknown fields, because a search for them needs all responses.
     """
     stored = script_cache.get(project.pk, project.revision).stored
-    _refuse_many_fields(selection)
+    refuse_many_fields(selection)
     entries = _computed_entries(project, stored.script, derives, counts_fields)
-    reported = _reported_blocks(stored)
+    reported = reported_blocks(stored)
     by = _dividing(project, stored, reported, segment_by, entries, _read_ids(reported), derives=derives)
     if isinstance(by, Values) and by.is_open:
         counting.refuse_many_recent_values(project.pk, selection, stored.script, by)
 
 
-def _refuse_many_fields(selection: Selection) -> None:
+def refuse_many_fields(selection: Selection) -> None:
     most = metadata.MAX_FIELDS
     if len(selection.fields) > most:
         refuse(
@@ -143,11 +143,12 @@ def _refuse_many_fields(selection: Selection) -> None:
         )
 
 
-def field_names(selection: Selection, segment_by: int | str | None) -> dict[str, str]:
-    """The names of the fields that filter and segment, by parameter."""
-    names = {f"field.{name}": name for name, _ in selection.fields}
-    if isinstance(segment_by, str) and segment_by.startswith(dividing.FIELD):
-        names["segment_by"] = segment_by.removeprefix(dividing.FIELD)
+def field_names(selection: Selection, **dividing_by: int | str | None) -> dict[str, str]:
+    """The names of the fields that filter and divide, by parameter."""
+    names = {f"{dividing.FIELD}{name}": name for name, _ in selection.fields}
+    for parameter, by in dividing_by.items():
+        if isinstance(by, str) and by.startswith(dividing.FIELD):
+            names[parameter] = by.removeprefix(dividing.FIELD)
     return names
 
 
@@ -177,13 +178,13 @@ def count(
     begun, those without an answer included.
     """
     stored = script_cache.get(project.pk, project.revision).stored
-    reported = _reported_blocks(stored)
-    _refuse_many_fields(selection)
+    reported = reported_blocks(stored)
+    refuse_many_fields(selection)
     entries = _computed_entries(project, stored.script, derives, counts_fields)
     read_ids = _read_ids(reported) if counts_themes else []
     by = _dividing(project, stored, reported, segment_by, entries, read_ids, derives=derives)
     fields = sent_fields.declared(project=project, names=project.hidden_fields) if counts_fields else {}
-    names = field_names(selection, segment_by)
+    names = field_names(selection, segment_by=segment_by)
     counts = counting.count_answers(
         project.pk,
         stored,
@@ -214,7 +215,7 @@ def shown(
     if not project.is_anonymous:
         return ShownFigures(count(project=project, max_wait=max_wait, derives=False), at)
     stored = script_cache.get(project.pk, project.revision).stored
-    reported = _reported_blocks(stored)
+    reported = reported_blocks(stored)
     now = counting.count_answers(project.pk, stored, reported, ALL, None, max_wait=max_wait, derives=False)
     types = {each.id: each.block.type for each in reported}
     counts, counted_at = steps.counts(project=project, now=now, types=types, at=at)
@@ -261,7 +262,7 @@ def right_sets(*, project: Project, script: Script, selection: Selection) -> Map
     return counting.count_sets(project.pk, selection, script, sets)
 
 
-def _reported_blocks(stored: StoredScript) -> list[ReportedBlock]:
+def reported_blocks(stored: StoredScript) -> list[ReportedBlock]:
     """Return every block that may have figures: first the blocks of the script in order, then the removed
     blocks.
     """
@@ -395,6 +396,7 @@ def _block(
             "percentage": statistics.percentage(left, counts.listed + counts.unlisted),
         },
         **statistics.summarize(block, reported.removed, groups),
+        "histogram": statistics.histogram(block, groups),
         "open_text": themes and themes.as_json(answer_count=sum(group.people for group in groups)),
     }
     if segments is not None:

@@ -1,8 +1,8 @@
-// Sends a file with responses as soon as it is chosen. Without this script its rows can be pasted.
+// Sends a file with responses or people as soon as it is chosen. Without this script its rows can be pasted.
 
 const MOST_BYTES = 8_388_608;
 
-/** @param {string} address @param {File} file @returns {Promise<{address?: string, note?: string}>} */
+/** @param {string} address @param {File} file @returns {Promise<{address?: string, rows?: string, note?: string}>} */
 async function sent(address, file) {
   const token = document.querySelector("[name=csrfmiddlewaretoken]")?.getAttribute("value") ?? "";
   try {
@@ -15,16 +15,18 @@ async function sent(address, file) {
     });
     const isJson = (response.headers.get("Content-Type") ?? "").includes("json");
     const answer = isJson ? await response.json() : {};
-    if (response.ok && answer.address) return answer;
-    return { note: answer.message ?? "The file could not be sent. Load the page again and retry." };
+    if (response.ok && (answer.address || answer.rows)) return answer;
+    return { note: answer.note ?? answer.message ?? "The file could not be sent. Load the page again and retry." };
   } catch {
     return { note: "The file could not be sent, because there is no connection." };
   }
 }
 
-for (const box of document.querySelectorAll("[data-import]")) {
+/** @type {NodeListOf<HTMLElement>} */
+const boxes = document.querySelectorAll("[data-import]");
+for (const box of boxes) {
   const input = /** @type {HTMLInputElement} */ (box.querySelector("input[type=file]"));
-  const note = box.querySelector("[role=status]");
+  const note = /** @type {HTMLElement} */ (box.querySelector("[role=status]"));
   box.hidden = false;
   input.addEventListener("change", async () => {
     const file = input.files?.[0];
@@ -33,8 +35,13 @@ for (const box of document.querySelectorAll("[data-import]")) {
     const isLarge = file.size > MOST_BYTES;
     note.textContent = isLarge ? "" : "The file is being sent and read.";
     const answer = isLarge ? { note: "The file is larger than 8 MiB. Divide it into several files." }
-      : await sent(box.dataset.import, file);
+      : await sent(box.dataset.import ?? "", file);
     if (answer.address) window.location.assign(answer.address);
+    if (answer.rows) {
+      const rows = /** @type {HTMLTextAreaElement} */ (document.querySelector("textarea[name=rows]"));
+      rows.value = answer.rows;
+      rows.form?.querySelector("button[value=check]")?.click();
+    }
     note.textContent = answer.note ?? "";
     note.classList.toggle("error", Boolean(answer.note));
     input.value = ""; // so that the same file may be chosen again

@@ -8,7 +8,8 @@ from typing import Any
 
 from tests.support.caller import Caller
 from tests.support.instruments.blocks import computes, option
-from tests.support.surveys.results import OPEN_WEB, converse
+from tests.support.surveys.imports import past, send
+from tests.support.surveys.results import OPEN_WEB
 
 COLOURS = ("red", "green", "blue")
 TOOLS = ("saw", "axe", "file")
@@ -71,7 +72,7 @@ def people(count: int, seed: int) -> list[Person]:
 
 
 def panel(caller: Caller, answering: list[Person], **settings: Any) -> dict[str, Any]:
-    """The project, answered by these people; those who have not completed it stopped before the age."""
+    """The project with the responses of these people; those who have not completed it left out the age."""
     blocks = [each if each["type"] == "calculated_block" else {**each, "required": False} for each in BLOCKS]
     project = caller.make_open(
         *blocks,
@@ -79,15 +80,23 @@ def panel(caller: Caller, answering: list[Person], **settings: Any) -> dict[str,
         delivery=OPEN_WEB,
         settings={"hidden_fields": {"campaign": ["mail", "poster"]}, **settings},
     )
-    for each in answering:
-        sent: Any = {"metadata": {"campaign": each.campaign}} if each.campaign else {}
-        answers = [
-            each.colour,
-            list(each.tools) or None,
-            list(each.order) or None,
-            each.stars,
-            each.recommend,
-            each.age,
-        ]
-        converse(caller, project, answers if each.is_completed else answers[:-1], **sent)
+    sent = send(caller, project, *map(_response, answering))
+    assert sent.status_code == 201, sent.content
     return project
+
+
+def _response(person: Person) -> dict[str, Any]:
+    ranked = [
+        {"block_name": "order", "value": n, "label": each} for n, each in enumerate(person.order, start=1)
+    ]
+    given = {"colour": person.colour, "stars": person.stars, "recommend": person.recommend}
+    if person.is_completed:
+        given["age"] = person.age
+    answers = [(name, value) for name, value in given.items() if value is not None]
+    answers += [("tools", each) for each in person.tools]
+    return past(
+        *answers,
+        *ranked,
+        metadata={"campaign": person.campaign} if person.campaign else {},
+        **({} if person.is_completed else {"submitted_at": None}),
+    )

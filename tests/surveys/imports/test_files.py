@@ -14,11 +14,11 @@ from django.utils import timezone
 from communities.ground.errors import InvalidRequest
 from surveys.models import Conversation, Project, ResponseFile
 from surveys.services.exports import service as exports
-from surveys.services.imports import files, tables
+from surveys.services.imports import files, service, tables
 from surveys.services.imports.files import OpenFile
 from tests.support.caller import Caller
 from tests.support.dumps import dump
-from tests.surveys.imports.test_round_trip import COLOURS, answered_by_many, copied
+from tests.support.surveys.round_trips import COLOURS, answered_by_many, copied
 
 pytestmark = pytest.mark.django_db
 
@@ -244,7 +244,7 @@ def test_an_import_continues_where_a_worker_died(caller: Caller, monkeypatch: py
     take(caller, project, csv_of(["age", "x"], *([str(n), ""] for n in range(count))))
     row = ResponseFile.objects.get()
     files.begin_import(actor=caller.actor, project=row.project, at=timezone.now())
-    store_part = files.service.store_part
+    store_part = service.store_part
     calls = []
 
     def dying(**parts: Any) -> int:
@@ -253,7 +253,7 @@ def test_an_import_continues_where_a_worker_died(caller: Caller, monkeypatch: py
             raise OperationalError
         return store_part(**parts)
 
-    monkeypatch.setattr(files.service, "store_part", dying)
+    monkeypatch.setattr(service, "store_part", dying)
     with pytest.raises(OperationalError):
         files.run(file_id=row.pk)
     assert Conversation.objects.filter(project_id=project["id"]).count() == files.PART

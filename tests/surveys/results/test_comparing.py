@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
 from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from scipy.stats import fisher_exact
 
 from surveys.models import Conversation, Project
+from surveys.services.results import crossing
 from tests.support.caller import Caller, faults
+from tests.support.surveys.imports import past, send
 from tests.support.surveys.panel import POINTS, Person, panel, people
-from tests.support.surveys.results import OPEN_WEB, converse, counts, results
+from tests.support.surveys.results import OPEN_WEB, counts, results
 
 pytestmark = pytest.mark.django_db
 
@@ -126,9 +130,9 @@ def test_without_bounds_the_answers_choose_bands(
     admin: Caller, answered: list[float], bounds: list[str]
 ) -> None:
     """Rule 6.321: at most seven, which begin at multiples of 1, 2 or 5 times a power of ten."""
-    made = admin.make_open({"type": "open_numeric", "prompt": "How many?"}, delivery=OPEN_WEB)
-    for number in answered:
-        converse(admin, made, [number])
+    made = admin.make_open({"name": "many", "type": "open_numeric", "prompt": "How many?"}, delivery=OPEN_WEB)
+    if answered:
+        assert send(admin, made, *(past(("many", each)) for each in answered)).status_code == 201
 
     told = results(admin, made, f"?segment_by={made['script']['blocks'][0]['id']}")["segment_by"]
 
@@ -221,3 +225,168 @@ def test_readers_of_shared_results_compare_nothing(admin: Caller) -> None:
 
     assert member.get(path).status_code == 200
     assert member.get(f"{path}?segment_by=completed.day").status_code == 403
+
+
+# --- Two at once ------------------------------------------------------------------------------------------
+
+
+def table(caller: Caller, project: dict[str, Any], rows: str, columns: str, **more: str) -> dict[str, Any]:
+    query = urlencode({"rows": text_of(project, rows), "columns": text_of(project, columns), **more})
+    told = caller.get(f"/projects/{project['id']}/analysis/cross?{query}")
+    assert told.status_code == 200, told.content
+    return told.json()
+
+
+def percent(part: int, whole: int) -> float:
+    return float((Decimal(100 * part) / whole).quantize(Decimal("0.01"), ROUND_HALF_UP)) if whole else 0.0
+
+
+PAIRS = [
+    ("colour", "tools"), ("tools", "order"), ("order", "stars"), ("stars", "recommend:groups"),
+    ("recommend:groups", "age:18,30.5,65"), ("age:18,30.5,65", "doubled:36,100"),
+    ("doubled:36,100", "colour"),
+    ("field.campaign", "colour"), ("colour", "field.campaign"), ("score:1.5,3", "stars:3,5"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "columns"), PAIRS)
+def test_a_cross_table_is_equal_to_a_recount_of_all_responses(
+    admin: Caller, project: dict[str, Any], rows: str, columns: str
+) -> None:
+    """Rule 6.325."""
+    told = table(admin, project, rows, columns)
+
+    names = [[each["value"] for each in told[side]["segments"]] for side in ("rows", "columns")]
+    inside = [
+        (set(DIVISIONS[rows](each)), set(DIVISIONS[columns](each)))
+        for each in MANY
+        if list(DIVISIONS[rows](each)) and list(DIVISIONS[columns](each))
+    ]
+    assert told["count"] == len(inside)
+    of_rows = [sum(name in own for own, _ in inside) for name in names[0]]
+    of_columns = [sum(name in own for _, own in inside) for name in names[1]]
+    assert [each["count"] for each in told["rows"]["segments"]] == of_rows
+    assert [each["count"] for each in told["columns"]["segments"]] == of_columns
+    for n, row in enumerate(names[0]):
+        for m, column in enumerate(names[1]):
+            people = sum(row in own and column in other for own, other in inside)
+            cell = told["cells"][n][m]
+            assert cell.pop("differs") in (None, "more", "less")
+            assert cell == {
+                "count": people,
+                "row_percentage": percent(people, of_rows[n]),
+                "column_percentage": percent(people, of_columns[m]),
+                "percentage": percent(people, len(inside)),
+            }
+    assert told["rows"]["is_multiple"] == (rows == "tools")
+
+
+@pytest.mark.parametrize(
+    "query", [{"where": "stars >= 3"}, {"status": "completed"}, {"field.campaign": "mail"}]
+)
+def test_a_cross_table_is_of_the_selected_responses(
+    admin: Caller, project: dict[str, Any], query: dict[str, str]
+) -> None:
+    """Rule 6.325."""
+    told = table(admin, project, "colour", "order", **query)
+
+    chosen = {
+        "where": lambda each: each.stars is not None and each.stars >= 3,
+        "status": lambda each: each.is_completed,
+        "field.campaign": lambda each: each.campaign == "mail",
+    }
+    [name] = query
+    assert told["count"] == len([each for each in MANY if each.colour and each.order and chosen[name](each)])
+    assert told["filters"]["where"] == query.get("where")
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "fault"),
+    [
+        ("colour", "colour", ("columns", "duplicate")),
+        ("colour", "nothing", ("columns", "not_found")),
+        ("age:3,1", "colour", ("rows", "invalid")),
+        ("field.town", "colour", ("rows", "not_found")),
+        ("colour", "", ("columns", "invalid")),
+    ],
+)
+def test_what_cannot_be_crossed_is_refused(
+    admin: Caller, project: dict[str, Any], rows: str, columns: str, fault: tuple[str, str]
+) -> None:
+    """Rule 6.325."""
+    query = urlencode({"rows": text_of(project, rows), "columns": text_of(project, columns)})
+
+    response = admin.get(f"/projects/{project['id']}/analysis/cross?{query}")
+
+    assert (response.status_code, faults(response)) == (400, {fault})
+
+
+def test_a_table_has_a_limit_of_cells(
+    admin: Caller, project: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 6.325."""
+    monkeypatch.setattr(crossing, "MOST_CELLS", 8)
+    path = f"/projects/{project['id']}/analysis/cross?"
+
+    for pair in (("colour", "order"), ("field.campaign", "completed.day")):
+        query = urlencode(
+            dict(zip(("rows", "columns"), (text_of(project, each) for each in pair), strict=True))
+        )
+        status = admin.get(path + query).status_code
+        assert status == (400 if pair[0] == "colour" else 200)
+
+
+def test_readers_of_shared_results_cross_nothing(admin: Caller) -> None:
+    """Rule 6.328."""
+    made = panel(admin, MANY[:3], share_results=True, privacy_mode="semi-private")
+    path = f"/projects/{made['id']}/analysis/cross?rows={text_of(made, 'colour')}&columns=completed.day"
+
+    assert admin.get(path).status_code == 200
+    assert admin.beside("member").get(path).status_code == 403
+
+
+def person(colour: str, *tools: str) -> Person:
+    return Person("", colour, tools, (), None, None, None, is_completed=True)
+
+
+def test_the_test_fits_the_table_and_is_said_in_words(admin: Caller) -> None:
+    """Rule 6.326."""
+    made = panel(
+        admin, [person("red", "saw")] * 12 + [person("red", "axe")] * 4 + [person("blue", "axe")] * 9
+    )
+    few = table(admin, made, "colour", "field.campaign")
+
+    told = table(admin, made, "colour", "score:2")
+
+    assert few["test"] is None
+    assert any("only one row or column" in note for note in few["notes"])
+    assert told["test"]["p"] == pytest.approx(fisher_exact([[0, 16], [9, 0]]).pvalue)
+    assert told["test"]["text"].startswith("The rows differ beyond chance (Fisher's exact test, p < 0.001).")
+    assert told["test"]["text"].endswith("The association is strong (Cramér's V = 1.00).")
+    assert [[cell["differs"] for cell in row] for row in told["cells"]] == [
+        ["less", "more"], [None, None], ["more", "less"],
+    ]  # fmt: skip
+    assert told["tested_cells"] == 1
+    assert any("fewer than 10 responses: “blue”" in note for note in told["notes"])
+
+
+def test_where_a_response_has_several_columns_each_cell_is_tested_alone(admin: Caller) -> None:
+    """Rule 6.327."""
+    made = panel(
+        admin,
+        [person("red", "saw")] * 9 + [person("red", "saw", "axe")] * 3 + [person("blue", "axe")] * 9
+        + [person("blue", "file", "axe")],
+    )  # fmt: skip
+
+    told = table(admin, made, "colour", "tools")
+
+    assert told["test"] is None
+    assert told["count"] == 22
+    assert told["tested_cells"] == 3  # the row of red alone, since blue is the rest
+    assert [[cell["differs"] for cell in row] for row in told["cells"]] == [
+        ["more", "less", None], [None, None, None], ["less", "more", None],
+    ]  # fmt: skip
+    ps = [fisher_exact([[12, 0], [0, 10]]).pvalue, fisher_exact([[3, 9], [10, 0]]).pvalue]
+    assert max(ps) * 2 < 0.05
+    assert any("3 tests" in note and "Holm" in note for note in told["notes"])
+    assert any("in several rows or columns" in note for note in told["notes"])

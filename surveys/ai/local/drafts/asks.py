@@ -13,13 +13,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from surveys.ai.local.drafts.ask_lists import after_verb, list_items, parted
+from surveys.ai.local.drafts.ask_lists import after_verb, list_items, list_parts, parted
 from surveys.ai.local.drafts.ask_words import (
     ABOUT_OTHERS,
+    ADDITION,
     ALSO,
     ASKING,
     BULLET,
     CHOOSE,
+    EACH,
     FOLLOW_UP,
     GLOBAL_SCALE,
     INTERROGATIVE,
@@ -27,29 +29,53 @@ from surveys.ai.local.drafts.ask_words import (
     NUMBERED,
     ONE_OPEN,
     OPTIONS_LEAD,
+    PICK,
+    POINTS,
+    PRICE,
+    RANK,
     RATING,
     SAYS_YES_NO,
     SENTENCES,
     SETTINGS,
     TO_US,
     TOPIC_OF_QUESTIONS,
+    TOTAL,
     YES_AND_NO,
     YES_NO_LEAD,
     is_order,
 )
 from surveys.ai.local.drafts.bank import find
-from surveys.ai.local.drafts.conditions import Condition, leads_with_condition, read_condition
+from surveys.ai.local.drafts.conditions import (
+    Condition,
+    is_foreign_condition,
+    leads_with_condition,
+    read_condition,
+    with_conditions_apart,
+)
 from surveys.ai.local.drafts.formats import (
+    DATE,
     QUOTES,
     RIGHT,
     TRAILING,
     Format,
+    option_text,
     read_format,
     read_scale,
     split_options,
 )
 
 _MAX_ASKS = 40
+RANKED = "Put these in order, with the most important on top."
+# The day of an event is neither a topic nor an ask.
+_EVENT_DATE = re.compile(
+    rf"(?:,\s{{0,3}})?\b(?:on|am|vom|le|du|el|del|em|no dia|do dia)\s{{1,3}}(?:the\s{{1,3}})?{DATE}(?!\w)",
+    re.IGNORECASE,
+)
+_EITHER = re.compile(
+    r"^(?:(?P<of>[^\W\d_][\w'’-]*)\s(?=\S+\s))?(?P<list>[^\W\d_][\w'’-]*(?:\s[^\W\d_][\w'’-]*)?)\s(?:or|oder|ou|o)\s(?P<last>[^\W\d_][\w'’-]*)$"
+)
+_EITHER_WORD = re.compile(r"\s(?:or|oder|ou|o)\s(?!(?:not|nicht|pas|non|no|não)\b)", re.IGNORECASE)
+_OR_NOT = re.compile(r"\s{1,3}(?:or not|oder nicht|ou (?:pas|non)|o no|ou não)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +102,61 @@ class Asks:
     scale: Format | None = None
     is_added: bool = False  # The intent wants these asks in addition to the usual questions.
     orders: tuple[str, ...] = ()  # Orders to us are no questions: `email me the results`.
+    wants_open: bool = False  # The intent wants an open question in addition.
+    told: tuple[str, ...] = ()  # What the intent wants and we cannot write, such as other conditions.
+
+
+def additions(text: str, language: str) -> tuple[str, tuple[Ask, ...], bool]:
+    """Return a text without the questions that it wants in addition, such as `plus two questions about pay`,
+    the asks of these, and whether an open question about anything is among them.
+    """
+    asks: list[Ask] = []
+    wants_open = False
+    parts, end = [], 0
+    for match in ADDITION.finditer(text):
+        is_open = bool(match["open"] or match["open_after"])
+        is_further = bool(match["further"] or match["further_after"])
+        is_and = re.match(r"[,;.]?\s{0,3}(?:with|mit|avec|con|com)\b", match[0], re.IGNORECASE) is None
+        if not (match["sure"] or is_further or (is_and and (is_open or match["about"]))):
+            continue
+        parts.append(text[end : match.start()])
+        end = match.end()
+        if match["about"]:
+            named = [_ask(item, language) for item in list_items(match["about"], language)]
+            asks += [replace(ask, format=replace(ask.format, is_open=is_open)) for ask in named if ask.text]
+        else:
+            wants_open = True
+    return "".join([*parts, text[end:]]), tuple(asks), wants_open
 
 
 def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
     """Return the asks of an intent, in the order in which the intent names them."""
+    text, added, wants_open = additions(text, language)
     scale = None
     if (match := GLOBAL_SCALE.search(text)) and (found := read_scale(text[match.start() :])):
         scale = found[1]
         start = match.start()
         text = f"{text[:start]} {text[start + found[0].end() :]}"
-    text = ONE_OPEN.sub("", text)
-    text = SETTINGS.sub(lambda match: "," if match[0].startswith(",") else " ", text)
-    asks: list[Ask] = []
+    told: list[str] = []
+    points = POINTS.search(text)
+    ranked = (
+        split_options(re.split(r"\s(?:for|für|pour|para)\s", points["list"])[0], language) if points else ()
+    )
+    if points:
+        told.append(points[0].strip(TRAILING))
+        after = points["list"].partition(" for ")[2]
+        text = f"{text[: points.start()]} {after} {text[points.end() :]}"
+    if not is_poll:
+        text = _EVENT_DATE.sub("", text)
+    text = without_settings(text)
+    asks: list[Ask] = [Ask(RANKED, Format(options=ranked, is_ranked=True))] if ranked else []
     rest: list[str] = []
     orders: list[str] = []
-    additions = 0
-    for sentence in _sentences(text):
+    in_addition = 0
+    for sentence in (part for each in _sentences(text) for part in with_conditions_apart(each) if part):
+        if is_foreign_condition(sentence):
+            told.append(sentence.strip(TRAILING))
+            continue
         if is_order(sentence):
             orders.append(sentence.strip(TRAILING))
             continue
@@ -103,24 +168,66 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
             sentence = sentence[said.end() :].strip(TRAILING)
             if not sentence:
                 continue
-        is_continued = bool(asks) and sentence[:1].islower() and LEADING.match(sentence) is not None
+        is_continued = bool(asks) and sentence[:1].islower() and _continues(sentence)
         found_asks, lead = _of_sentence(sentence, language, is_list=is_continued, is_poll=is_poll)
         if found_asks and ALSO.search(sentence) and not _has_list(lead, sentence):
-            additions += len(found_asks)
+            in_addition += len(found_asks)
         if not found_asks and (aspects := _aspects(lead, language)):
-            found_asks, additions = aspects, additions + len(aspects)
+            found_asks, in_addition = aspects, in_addition + len(aspects)
         if asks and found_asks and not found_asks[0].text and asks[-1].is_question:
             asks[-1] = replace(
                 asks[-1], format=replace(asks[-1].format, options=found_asks[0].format.options)
             )
             found_asks = []
+        found_asks = [ask for ask in found_asks if not _is_rank(ask)]
+        if (rank := RANK.search(sentence)) and not any(ask.format.is_ranked for ask in found_asks):
+            told.append(rank[0].strip(TRAILING))
+        is_scale = len(found_asks) == 1 and not found_asks[0].text and found_asks[0].format.is_scale
+        if asks and is_scale and scale is None:
+            found_asks, scale = [], found_asks[0].format
         asks += found_asks
         if lead:
             rest.append(lead)
     orders += [ask.text for ask in asks if is_order(ask.text)]
     asks = [ask for ask in asks if not is_order(ask.text)]
-    is_added = bool(asks) and additions == len(asks)
-    return Asks(tuple(asks[:_MAX_ASKS]), ". ".join(rest), scale, is_added, tuple(orders))
+    if any(PRICE.search(ask.text) for ask in asks):  # The numbers of an order are asked item by item.
+        told += [ask.text for ask in asks if TOTAL.match(ask.text)]
+        asks = [ask for ask in asks if not (EACH.match(ask.text) or TOTAL.match(ask.text))]
+    is_added = in_addition == len(asks) and bool(asks or added)
+    return Asks(
+        (*asks, *added)[:_MAX_ASKS], ". ".join(rest), scale, is_added, tuple(orders), wants_open, tuple(told)
+    )
+
+
+def without_settings(text: str) -> str:
+    """Return a text without its wishes about the whole survey, such as the number of its questions."""
+    text = ONE_OPEN.sub("", text)
+    return SETTINGS.sub(lambda match: "," if match[0].startswith(",") else " ", text)
+
+
+def _with_either(ask: Ask, language: str) -> Ask:
+    """Return an ask with the options that its words are: `vegetarian or meat`, `shift early or late`."""
+    match = _EITHER.match(ask.text)
+    if ask.format != Format() or ask.is_question or not match:
+        return ask
+    if re.match(INTERROGATIVE[language], ask.text, re.IGNORECASE) or (
+        match["of"] and find(ask.text, language)
+    ):
+        return ask
+    words = [*match["list"].split(), match["last"]] if match["of"] else [match["list"], match["last"]]
+    options = tuple(option_text(word) for word in words)
+    return replace(ask, text=match["of"] or ask.text, format=Format(options=options))
+
+
+def _is_rank(ask: Ask) -> bool:
+    return not ask.format.is_ranked and RANK.match(ask.text) is not None
+
+
+def _continues(sentence: str) -> bool:
+    """Whether a sentence goes on with the list of the sentence before it."""
+    parts = list_parts(sentence)
+    is_list = len(parts) > 1 and not sentence.endswith("?") and ":" not in sentence
+    return LEADING.match(sentence) is not None or (is_list and all(len(part.split()) <= 5 for part in parts))
 
 
 def _aspects(sentence: str, language: str) -> list[Ask]:
@@ -214,6 +321,13 @@ def _of_sentence(
     if YES_NO_LEAD.match(lead.strip()):
         return [_ask(items_text, language, is_question=True, format=Format(is_yes_no=True))], ""
     head, _, announcement = lead.rpartition(",")
+    if (rank := RANK.search(lead)) and (options := split_options(items_text, language)):
+        return [Ask(RANKED, Format(options=options, is_ranked=True))], lead[: rank.start()].strip(TRAILING)
+    picked = PICK.match(announcement.strip())
+    if picked and (options := split_options(items_text, language)):
+        before = [_ask(item, language) for item in list_items(head, language)] if head else []
+        chosen = Ask(picked["what"].strip(TRAILING) or announcement.strip(), Format(options=options))
+        return [*(ask for ask in before if ask.text), chosen], ""
     if found := OPTIONS_LEAD.search(announcement.strip()):
         head = f"{head} {announcement.strip()[: found.start()]}".strip()
         options = split_options(items_text, language)
@@ -228,13 +342,14 @@ def _of_sentence(
             how = "rate" if is_rated else how
         if (
             of_item.endswith("?")
+            and (is_poll or not _EITHER_WORD.search(of_item))
             and "," in items_text
             and not re.match(INTERROGATIVE[language], of_item, re.IGNORECASE)
         ):
             of_item = of_item.rstrip("? ") + ("" if is_poll else " (yes/no)")
         ask = _ask(of_item, language, is_rated=how == "rate", is_field=how in ("for", "nach"))
         if ask.text or ask.format.options or ask.format.is_scale:
-            asks.append(replace(ask, condition=condition))
+            asks.append(replace(ask if is_poll else _with_either(ask, language), condition=condition))
     if len(asks) == 1 and TOPIC_OF_QUESTIONS.search(sentence):
         return [], sentence.strip(TRAILING)
     return _with_common_scale(asks), lead
@@ -242,6 +357,8 @@ def _of_sentence(
 
 def _with_common_scale(asks: list[Ask]) -> list[Ask]:
     """Give a scale after the last of several noun phrases to all of them."""
+    if len(asks) == 1:
+        return asks
     scaled = [n for n, ask in enumerate(asks) if ask.format.is_scale]
     if len(scaled) != 1 or (not asks[scaled[0]].format.low):
         return asks
@@ -283,6 +400,8 @@ def _ask(
     format: Format | None = None,
 ) -> Ask:  # fmt: skip
     is_question = is_question or text.rstrip().endswith("?")
+    if _OR_NOT.search(text):
+        text, format = _OR_NOT.sub("", text), Format(is_yes_no=True)
     lead, colon, rest = text.partition(": ")
     options = split_options(rest, language) if colon and format is None else ()
     if options:

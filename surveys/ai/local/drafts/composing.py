@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from surveys.ai.local.drafts import bank, languages
-from surveys.ai.local.drafts.ask_words import INTERROGATIVE
-from surveys.ai.local.drafts.asks import Ask
+from surveys.ai.local.drafts.ask_words import FILE, INTERROGATIVE, PRICE
+from surveys.ai.local.drafts.asks import RANKED, Ask
 from surveys.ai.local.drafts.conditions import Condition
 from surveys.ai.local.drafts.formats import Format
 from surveys.ai.local.drafts.length import MutableBlock
@@ -86,6 +86,16 @@ _LABELLED = re.compile(r"^(?:their|your|his|her|ihre?|deine?|eure?|votre|vos|leu
                        r"seus|suas)\b|"
                        r"\bfavou?rite\b|\blieblings|\bprefere|\bfavorit|\bpreferid",
                        re.IGNORECASE)  # fmt: skip
+_OVERALL = re.compile(r"overall(?: (?:impression|rating))?|insgesamt|gesamteindruck|(?:note|avis|"
+    r"impression) (?:globale?|general)|"
+                      r"(?:nota|impresion|valoracion) (?:general|global)|(?:nota|impressao|"
+                      r"avaliacao) geral")  # fmt: skip
+_ALLOWS = re.compile(
+    r"\b(?:allow|consent|agree|ok |okay|permi|may we|take|taking|erlaub|einverst|zustimm|autori|quality|"
+    r"qualität)",
+    re.I,
+)
+HOW_MANY = "How many would you like: {label}?"
 OVERALL, CHILD = "Which overall rating would you give?", "How old is the child?"
 _CHILD = re.compile(
     r"\b(?:child|kid|son|daughter|kind|enfant|hij[oa]|niñ[oa]|filh[oa]|criança)(?:e?s|"
@@ -172,6 +182,8 @@ def compose(
             is_about_leaving=is_about_leaving,
             siblings=siblings,
         )
+        if made is None and is_file(ask.text):
+            continue
         if made is None:
             composed.unmet.append(f"Not asked: “{ask.text}”.")
             continue
@@ -185,7 +197,8 @@ def compose(
         if ask.format.right is not None and is_scored:
             made |= {"correct_answer_index": ask.format.right}
         composed.blocks.append(made)
-        composed.words.append(ask.text.rstrip("? ") or "a rating")
+        named = ", ".join(ask.format.options) if ask.format.is_ranked else ask.text.rstrip("? ")
+        composed.words.append(named or "a rating")
     return composed
 
 
@@ -218,10 +231,23 @@ def _block_for(
         return _with_scale(overall, ask.format, language, ("Very poor", "Very good"))
     if not ask.text:
         return None
+    if _OVERALL.fullmatch(bank.folded(ask.text)):
+        overall = {"name": "overall", "prompt": text_in(OVERALL, language)}
+        wanted = ask.format if ask.format.is_scale else scale
+        return _with_scale(overall, wanted, language, ("Very poor", "Very good"))
+    if ask.format.is_ranked:
+        options = [{"value": option} for option in ask.format.options]
+        return {"name": "ranked", "type": "ranking", "prompt": text_in(RANKED, language), "options": options}
+    if is_file(ask.text):
+        composed.unmet.append(f"No question takes a file: “{ask.text}”.")
+        return None
+    if (price := PRICE.search(ask.text)) and spoken == language:
+        thing = ask.text if price.start() else f"{ask.text[price.end() :].strip()}{price[0]}"
+        return {"type": "open_numeric", "prompt": _filled(HOW_MANY, thing.strip(), language), "min": 0}
     known = bank.find(ask.text, spoken)
     if is_form and known and known["name"] == "age" and _CHILD.search(siblings):
         return {"name": "age", "type": "open_numeric", "prompt": text_in(CHILD, language), "min": 0}
-    if ask.is_question and (asked := _who_comes(ask.text, spoken)) and spoken == language:
+    if (asked := _who_comes(ask.text, spoken)) and spoken == language:
         composed.known.add("coming")
         return {**in_language(bank.blocks()["coming"], language), "prompt": asked}
     if known and known["name"] == "reason" and not ask.condition and not composed.blocks and is_about_leaving:
@@ -304,7 +330,7 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     if not (ask.format.options or ask.format.is_yes_no) and re.match(
         INTERROGATIVE[language], phrase, re.IGNORECASE
     ):
-        return _answered(f"{label}{' ?' if language == 'fr' else '?'}", ask.format, language, scale, None)
+        return None  # A clause that gives no whole question is told, and not asked.
     if ask.format.is_yes_no or (ask.format.options and not ask.format.is_scale):
         if language == "en" and ask.format.options and not re.match(r"(?:which|what)\b", plain):
             bare = re.sub(r"^(?:the|their|your|any|some|a|an) ", "", phrase)
@@ -315,6 +341,9 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     possessed = _POSSESSED.fullmatch(phrase)
     known = _owned(phrase, language)
     is_field = bool(known and known["name"] in _PERSONAL)
+    if ask.format.is_open and not (is_form or ask.is_field or is_field):
+        thing = phrase if language != "en" or _DETERMINED.search(phrase) else f"the {phrase}"
+        return {"type": "open_text", "prompt": _filled("What do you think of {aspect}?", thing, language)}
     if (
         ask.is_rated
         or scale
@@ -336,6 +365,11 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     if _NUMERIC_LABEL.search(plain) or (known and known["name"] == "age"):
         return {"type": "open_numeric", "prompt": prompt, "min": 0}
     return {"type": "open_text", "prompt": prompt}
+
+
+def is_file(text: str) -> bool:
+    """Return whether a phrase asks for a file. A wish to be photographed or not asks for none."""
+    return FILE.search(text) is not None and _ALLOWS.search(text) is None
 
 
 def is_fact(phrase: str, language: str) -> bool:
@@ -401,7 +435,7 @@ def _answered(
         return block | {"type": "open_text"}
     if re.match(_NUMBER, plain):
         return block | {"type": "open_numeric", "min": 0}
-    if _is_closed(plain, language):
+    if _is_closed(plain, language) and not re.search(r"\b(?:or|oder|ou|o)\b", plain):
         return block | {"type": "single_punch", "options": _options(("Yes", "No"), language)}
     return block | {"type": "open_text"}
 
@@ -460,6 +494,8 @@ def _with_scale(
     high = wanted.high if wanted and wanted.high else 5
     if wanted and wanted.has_stars:
         return block | {"type": "rating", "min": 1, "max": high}
+    if wanted and wanted.is_grade and language == "de":
+        ends, labels = None, {"label_left": "1 (sehr gut)", "label_right": "6 (ungenügend)"}
     if labels is None:
         labels = (
             dict(zip(("label_left", "label_right"), (text_in(end, language) for end in ends), strict=True))
@@ -495,7 +531,12 @@ def _attach(condition: Condition, block: MutableBlock, others: Sequence[RawBlock
                 return True
         elif before["type"] in SCALES:
             high = before.get("max", 10)
-            below = condition.below or _LOW.get("nps" if before["type"] == "nps" else high, (high + 2) // 2)
+            if condition.kind == "above":
+                if before.get("min", 0) <= (condition.number or 0) < high:
+                    block["show_when"] = {"block": before["name"], "op": "gt", "value": condition.number}
+                    return True
+                continue
+            below = condition.number or _LOW.get("nps" if before["type"] == "nps" else high, (high + 2) // 2)
             if 1 < below <= high:
                 block["show_when"] = {"block": before["name"], "op": "lt", "value": below}
                 return True

@@ -10,21 +10,53 @@ from surveys.ai.local.drafts.formats import TRAILING
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The condition of an ask: the answer `yes` or `no` to the previous ask, or a low number.
+    """The condition of an ask: the answer `yes` or `no` to the previous ask, or a low or a high number.
 
-    `kind` is `yes`, `no`, `below` (the number `below`) or `low`.
+    `kind` is `yes`, `no`, `below` or `above` (`number` itself belongs to neither), or `low`.
     """
 
     kind: str
-    below: int | None = None
+    number: int | None = None
 
 
 IF = r"(?:if|when|in case|falls|wenn|bei|si|s'|se|quando|cuando)"
+WHO = (
+    r"(?:any(?:one|body)|every(?:one|body)|those|people|whoever|wer|alle|ceux qui|celles qui|qui|"
+    r"quien(?:es)?|quem|los que|os que)"
+)
+_OR = r"(?:or|oder|ou|o)"
+_LESS = r"(?:less|fewer|lower|below|under|weniger|schlechter|moins|menos|inférieure?)"
+_MORE = r"(?:more|higher|above|over|better|mehr|besser|plus|más|mais|supérieure?|10|zehn|ten)"
+# What the author tells people to do, between a condition and what they are asked.
+_TOLD = re.compile(
+    r"^(?:(?:is|are|war|waren|gibt|geben|gave|gives?|rates?|bewerte[nt]|donnent?|pone[n]?|d[eáã]o?|it|them|us)\s{1,3}){0,2}"
+    r"(?:(?:should|must|soll(?:en|te)?|bitte|get|devrai(?:t|ent)|doi(?:t|vent)|debe[nr]?|deve[m]?)\s{1,3})?(?:be\s{1,3})?"
+    r"(?:(?:to|uns|us|nous|nos)\s{1,3})?(?:(?:say|tell|explain|asked|sagen|erklären|dire|expliquer|decir|explicar|dizer|"
+    r"preguntar(?:les)?|get asked)\b\s{0,3}(?:us|uns|nous|nos)?\s{0,3},?\s{0,3}(?:for\s|nach\s)?)",
+    re.IGNORECASE,
+)
+_INSTRUCTS = re.compile(
+    r"\b(?:ask|tell|say|explain|end|skip|show|stop|jump|go to|send|thank|should|must|soll(?:en)?|sagen|"
+    r"beende\w*|zeige\w*|"
+    r"frage?n?|überspring\w*|demande\w*|dire|terminer|afficher|passer|devrai\w*|pregunt\w*|decir|terminar|mostrar|debe\w*|"
+    r"pergunt\w*|dizer|encerrar|deve\w*)\b",
+    re.IGNORECASE,
+)
 _CONDITIONS = [
-    (re.compile(rf"\b{IF}\b[^,.;?]{{0,200}}?(?:less than|under|below|lower than|menos (?:de|que)|unter|"
+    (re.compile(rf"\b(?:{IF}|"
+        rf"{WHO})\b[^,.;?]{{0,100}}?(?<!\d)(?P<number>\d{{1,2}})\s{{0,3}}{_OR}\s{{1,3}}{_LESS}\b", re.I),
+     "at most"),
+    (re.compile(rf"\b(?:{IF}|{WHO})\b[^,.;?]{{0,100}}?(?<!\d)[01]\s{{0,3}}(?:-|–|to|bis|à|a|"
+        rf"al)\s{{0,3}}(?P<number>\d{{1,2}})\b", re.I),
+     "at most"),
+    (re.compile(rf"(?:\b(?:{IF}|{WHO})\b[^,.;?]{{0,100}}?|"
+        rf"^)(?<!\d)(?P<number>\d{{1,2}})\s{{0,3}}(?:{_OR}\s{{1,3}}{_MORE}|[-–]\s{{0,3}}10)\b", re.I),
+     "at least"),
+    (re.compile(rf"\b(?:{IF}|{WHO})\b[^,.;?]{{0,200}}?(?:less than|under|below|lower than|menos (?:de|"
+        rf"que)|unter|"
                 rf"weniger als|moins de|"
                 r"inférieure? à|inferior a|menor (?:que|de)|abaixo de|<)\s{0,3}(?:an? |"
-                r"\w+ )?(?P<below>\d{1,2})\b"
+                r"\w+ )?(?P<number>\d{1,2})\b"
                 r"(?: stars?| sterne\w*| points?| punkte\w*| étoiles?| estrellas?| estrelas?)?",
                 re.I), "below"),
     (re.compile(r"\b(?:if (?:yes|so|they (?:do|are|did|have|say yes|answer yes|said yes))|(?:falls|wenn) "
@@ -35,7 +67,8 @@ _CONDITIONS = [
                 r"(?:falls|wenn) nicht|sinon|si (?:la réponse est )?non|si (?:dicen que )?no|se "
                 r"não)(?=\s{0,3}[,:]|\s{1,3}(?:ask|why|what|how|"
                 r"which|fragen?|warum|demander|pourquoi|preguntar?|por|pergunt\w+|also)\b)", re.I), "no"),
-    (re.compile(rf"\b{IF}\b[^,.;?]{{0,200}}?\b(?:unhappy|dissatisfied|not (?:satisfied|happy)|low(?: score| "
+    (re.compile(rf"\b(?:{IF}|{WHO})\b[^,.;?]{{0,200}}?\b(?:unhappy|dissatisfied|not (?:satisfied|happy)|"
+        rf"low(?: score| "
                 rf"rating)?|bad|negative|unzufrieden|"
                 r"schlecht\w*|mauvaise?|insatisfaits?|bajas?|insatisfech\w+|insatisfeit\w+|baixas?|"
                 r"negativ\w+)\b"
@@ -48,12 +81,40 @@ def read_condition(text: str) -> tuple[str, Condition | None]:
     """Return a text without its first condition, and the condition; None if the text has no condition."""
     for pattern, kind in _CONDITIONS:
         if match := pattern.search(text):
-            rest = f"{text[: match.start()]} {text[match.end() :]}"
-            below = int(match["below"]) if kind == "below" else None
-            return " ".join(rest.split()).strip(TRAILING), Condition(kind, below)
+            rest = " ".join(
+                f"{text[: match.start()]} {_TOLD.sub('', text[match.end() :].lstrip(' ,'))}".split()
+            )
+            number = int(match["number"]) if "number" in pattern.groupindex else None
+            if number is not None and kind.startswith("at"):
+                number, kind = (number + 1, "below") if kind == "at most" else (number - 1, "above")
+            return rest.strip(TRAILING), Condition(kind, number)
     return text, None
 
 
 def leads_with_condition(sentence: str) -> bool:
     """Whether a sentence begins with a condition."""
     return any((match := pattern.search(sentence)) and match.start() < 8 for pattern, _ in _CONDITIONS)
+
+
+def is_foreign_condition(sentence: str) -> bool:
+    """Whether a sentence tells what to do under a condition, and we do not understand that condition."""
+    begins = _BEGINS.match(sentence)
+    return bool(begins and _INSTRUCTS.search(sentence, begins.end())) and read_condition(sentence)[1] is None
+
+
+def with_conditions_apart(sentence: str) -> list[str]:
+    """Return a sentence, divided before each condition that names a number or people."""
+    cuts = [match.start("condition") for match in _LATER.finditer(sentence)]
+    parts = [sentence[start:end].strip(" ,;") for start, end in zip([0, *cuts], [*cuts, None], strict=True)]
+    return [_JOINT.sub("", part) for part in parts]
+
+
+_BEGINS = re.compile(rf"^(?:(?:and|und|et|y|e)\s{{1,3}})?(?:{IF}|{WHO})\b", re.IGNORECASE)
+_LATER = re.compile(
+    rf"(?:[,;]\s{{0,3}}|[\s,;](?:and|und|et|y|e)\s{{1,3}}|[-–—]\s{{1,3}})(?P<condition>(?:{IF}\b[^,.;?]{{0,60}}?\d|(?:anyone|"
+    r"anybody|everyone|everybody|those|whoever|wer|alle|ceux qui|celles qui|quien(?:es)?|quem)\b|"
+    r"se a nota\b|si la (?:note|nota)\b"
+    r"|\d{1,2} (?:or|oder|ou|o) \d{1,2}\b))",
+    re.IGNORECASE,
+)
+_JOINT = re.compile(r"[\s,;]{1,3}(?:and|und|et|y|e)$", re.IGNORECASE)

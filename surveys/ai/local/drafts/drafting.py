@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from surveys.ai.local.drafts import bank, languages, library, scoring
-from surveys.ai.local.drafts.ask_words import INTERROGATIVE, wants_one_open_question
-from surveys.ai.local.drafts.asks import Asks, read_asks
+from surveys.ai.local.drafts.ask_words import FEEDBACK, FORM, INTERROGATIVE, wants_one_open_question
+from surveys.ai.local.drafts.asks import Asks, additions, read_asks, without_settings
 from surveys.ai.local.drafts.builder import (
     FORM_WELCOME,
     WELCOME,
@@ -33,6 +33,7 @@ from surveys.ai.local.drafts.composing import (
 )
 from surveys.ai.local.drafts.formats import Format, read_scale, split_options
 from surveys.ai.local.drafts.intent import Intent, clean, read_intent
+from surveys.ai.local.drafts.leftovers import Leftovers, leftovers
 from surveys.ai.local.drafts.length import (
     MutableBlock,
     asks_the_same,
@@ -48,6 +49,7 @@ from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.rules import placeholders
 from surveys.engine.script import QUESTIONS, SCALES
 
+_MOSTLY = 0.8  # If at least this share of the words of an intent is used, the draft uses the intent.
 _MOST_NAMED = 8  # One sentence names at most this many asks.
 _UNSURE = "This may not be what you asked for."
 
@@ -64,6 +66,8 @@ def draft_for_intent(request: ScriptRequest) -> ProposedScript:
     language = written_language(intent, wishes)
     if intent.language not in languages.written_languages():
         intent = replace(intent, language=language)
+    text, _, _ = additions(wishes.text, intent.language)
+    intent = replace(intent, question_count=read_intent(replace(request, intent=text)).question_count)
     asks = read_asks(clean(wishes.text), intent.language, is_poll=request.type == "poll")
     draft = _Draft(request, wishes, intent, asks, language)
     return draft.poll() if request.type == "poll" else draft.survey()
@@ -90,7 +94,8 @@ class _Draft:
         if is_quiz:
             template = library.require(library.TOPIC_QUIZ)
         is_scored = template.scoring_enabled if self.request.scoring is None else self.request.scoring
-        is_form = self._is_form_sure(match) or bool(_FORM.search(self.asks.rest)) or self._asks_for_facts()
+        is_form = self._is_form_sure(match) or bool(FORM.search(self.asks.rest)) or self._asks_for_facts()
+        is_conditional = bool(self.asks.asks) and all(ask.condition for ask in self.asks.asks)
         composed = compose(
             [ask for ask in self.asks.asks if ask.text or ask.format.is_scale],
             self.language,
@@ -98,7 +103,7 @@ class _Draft:
             is_form=is_form,
             scale=self.asks.scale,
             is_scored=is_scored,
-            before=template.blocks if template.id in library.STANDARD else (),
+            before=template.blocks if template.id in library.STANDARD or is_conditional else (),
             is_about_leaving=bool(_LEAVING.search(self.request.intent)),
         )
         # The questions of a standard belong together, so all of them remain.
@@ -110,25 +115,33 @@ class _Draft:
             )
         count = self.intent.question_count
         is_wanted = self._is_wanted
-        adds = self.asks.is_added or (len(composed.blocks) == 1 and match.word_points >= KEY_PHRASE)
+        adds = (
+            self.asks.is_added
+            or is_conditional
+            or (len(composed.blocks) == 1 and match.word_points >= KEY_PHRASE)
+        )
         understood: list[str] = []
         if not composed.blocks or template.id in library.STANDARD or (adds and not is_quiz):
             understood += _said_of(replace(match, template=template))
+            is_standard = template.id in library.STANDARD
             is_resized = template.scoring_enabled or template.result_of
             raw = adapted_blocks(
-                template, rest if is_resized else replace(rest, question_count=None), self.request
+                template,
+                rest if is_resized and not is_standard else replace(rest, question_count=None),
+                self.request,
             )
             unwanted = {
-                block["name"] for block in raw if not is_wanted(block) or _is_covered(block, composed)
+                block["name"]
+                for block in raw
+                if not is_wanted(block, is_standard) or _is_covered(block, composed)
             }
             raw = without_blocks(raw, unwanted)
-            if count and not is_resized:
+            if count and not (is_resized or is_standard):
                 wanted = max(
                     count.nearest(_question_count(raw) + len(composed.blocks)) - len(composed.blocks), 0
                 )
                 raw = resize(raw, wanted, template, placeholder=None, is_wanted=is_wanted)
             blocks = self._written(raw, template, rest, is_scored=is_scored)
-            blocks = self._with_open_end(blocks)
             place = position_for_more(blocks)
             blocks = [*blocks[:place], *with_names_beside(composed.blocks, blocks), *blocks[place:]]
         else:
@@ -136,15 +149,31 @@ class _Draft:
             blocks = self._around(
                 composed, template, rest, is_quiz=is_quiz, is_form=is_form, is_scored=is_scored
             )
+        blocks = self._with_open_end(_with_whole_conditions(blocks, composed.unmet))
         if self.asks.scale:
             blocks = _on_scale(blocks, self.asks.scale)
+        unmet = composed.unmet + self._unmet_count(blocks)
+        left = self._leftovers(blocks, [*unmet, *composed.words, *match.words, *match.template.keywords])
+        if left.parts:
+            unmet.append(f"Not used: {', '.join(f'“{part}”' for part in left.parts)}.")
+        confidence = max(match.confidence, 0.9 if len(composed.blocks) > 1 and not composed.unmet else 0.0)
         return self._finished(
             blocks,
             is_scored=is_scored,
             understood=understood,
-            unmet=composed.unmet + self._unmet_count(blocks),
-            confidence=max(match.confidence, 0.9 if len(composed.blocks) > 1 and not composed.unmet else 0.0),
+            unmet=unmet,
+            confidence=confidence * (left.share if left.share < _MOSTLY else 1.0),
         )
+
+    def _leftovers(self, blocks: list[MutableBlock], used: Iterable[str]) -> Leftovers:
+        """Return the parts of the intent that neither a block nor a sentence about the draft has."""
+        options = (option["value"] for block in blocks for option in block.get("options", ()))
+        prompts = (block.get("prompt") or "" for block in blocks)
+        told = [*self.asks.orders, *self.asks.told]
+        text = without_settings(clean(self.wishes.text))
+        if self.language != self.intent.language:
+            return Leftovers((), 1.0)
+        return leftovers(text, self.language, [*prompts, *options, *used, *told])
 
     def _is_subject(self) -> bool:
         """Return whether the intent begins with its only question, which then names the subject of the
@@ -163,7 +192,7 @@ class _Draft:
 
     def _asks_for_facts(self) -> bool:
         """Return whether people are asked for facts about themselves, not for opinions."""
-        if _FEEDBACK.search(self.wishes.text):
+        if FEEDBACK.search(self.wishes.text):
             return False
         return any(is_fact(ask.text, self.intent.language) for ask in self.asks.asks if ask.text)
 
@@ -171,7 +200,7 @@ class _Draft:
         """Return the intent without its asks, for choosing the template; the whole intent if the rest has no
         subject.
         """
-        text = self.asks.rest or self.wishes.text
+        text = self.asks.rest or ("" if len(self.asks.asks) > 1 else self.wishes.text)
         rest = replace(
             read_intent(replace(self.request, intent=text)),
             language=self.intent.language,
@@ -215,7 +244,7 @@ class _Draft:
             and not composed.known & {"coming"}
             and not _asks_who_comes(blocks)
         ):
-            blocks = [_named(own, "coming"), *blocks]
+            blocks = [_named(own, "coming"), *with_names_beside(blocks, [{"name": "coming"}])]
         if self.intent.question_count:
             wanted = self.intent.question_count.nearest(len(blocks)) - len(blocks)
             has_scale = any(block["type"] in SCALES for block in blocks)
@@ -230,20 +259,25 @@ class _Draft:
             blocks += with_names_beside([in_language(closing, self.language)], blocks)
         return [greeting, *blocks]
 
-    def _is_wanted(self, block: RawBlock) -> bool:
+    def _is_wanted(self, block: RawBlock, is_standard: bool = False) -> bool:
         """Return whether the prohibitions of the intent allow a question of the library."""
-        if block["type"] == "open_text" and (
-            self.wishes.no_open_text or wants_one_open_question(self.request.intent)
-        ):
+        is_one = self._wants_one_open and not is_standard
+        if block["type"] == "open_text" and (self.wishes.no_open_text or is_one):
             return False
         return not asks_unwanted(block, self.wishes)
 
+    @property
+    def _wants_one_open(self) -> bool:
+        text, _, _ = additions(self.wishes.text, self.intent.language)
+        return not self.asks.wants_open and wants_one_open_question(text)
+
     def _with_open_end(self, blocks: list[MutableBlock]) -> list[MutableBlock]:
-        """Return the blocks. If the intent wants one open question at the end, add that question."""
-        if not wants_one_open_question(self.request.intent) or self.wishes.no_open_text:
-            return blocks
+        """Return the blocks. If the intent wants an open question besides the others, add that question."""
         last = in_language(bank.blocks()["anything_else"], self.language)
-        if self.intent.question_count:
+        is_there = any(block.get("prompt") == last["prompt"] for block in blocks)
+        if not (self._wants_one_open or self.asks.wants_open) or self.wishes.no_open_text or is_there:
+            return blocks
+        if self.intent.question_count and not self.asks.wants_open and not self.asks.asks:
             questions = [n for n, block in enumerate(blocks) if block["type"] in QUESTIONS]
             blocks = blocks[: questions[-1]] if questions else blocks
         return [*blocks, *with_names_beside([last], blocks)]
@@ -351,12 +385,17 @@ class _Draft:
         unmet: list[str],
         confidence: float,
     ) -> ProposedScript:
-        kept, of_wishes, not_met = apply_wishes(blocks, self.wishes)
+        kept, of_wishes, not_met = apply_wishes(blocks, self.wishes, is_composed=len(self.asks.asks) > 1)
         return ProposedScript(
             kept,
             scoring_enabled=is_scored,
             understood=(*understood, *of_wishes),
-            unmet=(*unmet, *not_met, *(f"Not part of a script: “{order}”." for order in self.asks.orders)),
+            unmet=(
+                *unmet,
+                *not_met,
+                *(f"Not part of a script: “{order}”." for order in self.asks.orders),
+                *(f"Not done: “{told}”." for told in self.asks.told),
+            ),
             confidence=round(confidence, 2),
             wishes=self.wishes.settings,
             is_placeholder=any(
@@ -370,21 +409,10 @@ _BEST = re.compile(
     r"preferred|worst|most \w+) [^:.?!]{3,80})$",
     re.IGNORECASE,
 )
-_FORM = re.compile(
-    r"\b(?:forms?|registrations?|registr\w+|sign[- ]?ups?|rsvp|appl(?:y|ication)\w*|demographics?|"
-    r"anmeld\w+|bewerb\w+|formular\w*|formulaires?|"
-    r"inscriptions?|formularios?|inscripci[oó]n|formulários?|inscriç(?:ão|ões)|cadastro|confirm\w+)\b",
-    re.IGNORECASE,
-)
 _LEAVING = re.compile(
     r"\b(?:leav(?:e|es|ing)|left|quit\w*|cancel\w*|resign\w*|exit|kündig\w*|austr\w+|verlass\w*|départ|"
     r"quitt\w+|résili\w+|"
     r"dejan|se van|baja|salida|saída|saem|cancelam\w*)\b",
-    re.IGNORECASE,
-)
-_FEEDBACK = re.compile(
-    r"feedback|satisf|\brat(?:e|ing)|review|evaluat|opinion|experience|zufrieden|bewert|rückmeldung|"
-    r"\bavis\b|évalu|valora|avalia",
     re.IGNORECASE,
 )
 _COMES = re.compile(
@@ -439,6 +467,18 @@ def _is_standard(block: MutableBlock, template: Template) -> bool:
         or (block["type"] == "nps" and "nps" in types)
         or any(asks_the_same(block, each) for each in template.blocks)
     )
+
+
+def _with_whole_conditions(blocks: list[MutableBlock], unmet: list[str]) -> list[MutableBlock]:
+    """Return the blocks. A question whose condition refers to no earlier block is left out, and told."""
+    names, kept = set[str](), []
+    for block in blocks:
+        if (about := (block.get("show_when") or {}).get("block")) and about not in names:
+            unmet.append(f"Not asked: “{block['prompt']}”.")
+            continue
+        names.add(block["name"])
+        kept.append(block)
+    return kept
 
 
 def _on_scale(blocks: list[MutableBlock], scale: Format) -> list[MutableBlock]:

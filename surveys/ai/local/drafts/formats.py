@@ -25,6 +25,8 @@ class Format:
     is_open: bool = False
     takes_several: bool = False
     at_most: int | None = None
+    is_ranked: bool = False
+    is_grade: bool = False  # 1 is the best and 6 the worst, as in German schools.
     right: int | None = None  # The index of the right answer in a quiz.
 
     @property
@@ -33,6 +35,15 @@ class Format:
         return self.high is not None
 
 
+MONTHS = (
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|janv|févr|avr|juin|juil|août|déc|"
+    r"ene|abr|ago|dic|fev|set|out)\w*\.?"
+)
+DATE = (
+    rf"(?:{MONTHS}\s{{1,3}}\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s{{1,3}}\d{{4}})?"
+    rf"|\d{{1,2}}(?:st|nd|rd|th|er|\.)?(?:\s{{1,3}}(?:of |de )?{MONTHS}|\.\d{{1,2}}\.?|/\d{{1,2}})"
+    r"(?:/?\s{0,3}(?:de\s{1,3}|del\s{1,3})?\d{4})?|\d{4}-\d{2}-\d{2})"
+)
 YES_NO = re.compile(
     r"\(?\b(?:yes ?(?:/|or) ?no|ja ?(?:/|oder) ?nein|oui ?(?:/|ou) ?non|s[ií] ?(?:/|o) ?no|sim ?(?:/|"
     r"ou) ?não)\b\)?"
@@ -43,7 +54,8 @@ _STARS = r"(?:stars?|sternen?|étoiles?|estrellas?|estrelas?)"
 SCALE = re.compile(
     r"\(?(?:\b(?:on|with|mit|auf|sur|en|con|com|in|a|an|all|alle|une|einer|eine|um|uma|una|each|from|of|"
     r"von|de|del|"
-    r"scale|skala|échelle|escala|ratings?|rate|notes?|notas?|noté|bewertung|bewertet|puntuación|je|"
+    r"scales?|skala|échelle|escala|ratings?|rate|notes?|notas?|noté|bewertung|bewertet|puntuación|je|"
+    r"nach|(?:schul)?noten?|"
     r"jeweils)\s{1,3}){0,8}"
     rf"(?:(?<![\d:.,])(?P<low>[01])\s{{0,3}}(?:-|–|\bto\b|\bbis\b|à|\ba\b|\bal\b|\baté\b|"
     rf"\bthrough\b)\s{{0,3}}(?P<high>\d{{1,2}})\b"
@@ -51,12 +63,13 @@ SCALE = re.compile(
     rf"[:.]\d)(?:\s{{0,3}}{_STARS})?"
     rf"|(?<![\d:.,])(?P<top>\d{{1,2}})[ -]?{_STARS}"
     r"|(?:out of|sur|von|sobre) (?P<of>5|7|10)\b)"
-    r"(?:\s{1,3}(?:scale|skala|punkten?|points?))?\)?(?:\s{0,3}(?:bewerten|rating))?",
+    r"(?:\s{1,3}(?:scales?|skalen?|punkten?|points?))?\)?(?:\s{0,3}(?:bewerten|rating))?",
     re.IGNORECASE,
 )
 _WITH_STARS = re.compile(
     rf"\(?\b(?:with|in|by|using|mit|avec(?: des)?|en|con|com|em)\s{{1,3}}{_STARS}\b\)?", re.IGNORECASE
 )
+_GRADES = re.compile(r"\b(?:schul)?noten?\b", re.IGNORECASE)
 _STARRED = re.compile(_STARS, re.IGNORECASE)
 BRACKETS = re.compile(r"\(([^()]{1,300})\)")
 _OPEN = re.compile(
@@ -110,7 +123,8 @@ def read_format(text: str, language: str) -> tuple[str, Format]:
     if scale := read_scale(text):
         match, of_scale = scale
         text = text[: match.start()] + " " + text[match.end() :]
-        found = replace(found, low=of_scale.low, high=of_scale.high, has_stars=of_scale.has_stars)
+        found = replace(found, low=of_scale.low, high=of_scale.high, has_stars=of_scale.has_stars,
+                        is_grade=of_scale.is_grade)  # fmt: skip
     text = re.sub(r"\(\s{0,3}\)", " ", text)
     return " ".join(text.split()).strip(TRAILING), found
 
@@ -122,7 +136,10 @@ def read_scale(text: str) -> tuple[re.Match[str], Format] | None:
         low = int(match["low"]) if match["high"] else 1
         if 2 <= high <= 10 and high > low and (low or high == 10):
             return match, Format(
-                low=None if match["of"] else low, high=high, has_stars=bool(_STARRED.search(match[0]))
+                low=None if match["of"] else low,
+                high=high,
+                has_stars=bool(_STARRED.search(match[0])),
+                is_grade=(low, high) == (1, 6) and bool(_GRADES.search(text[: match.end()])),
             )
     stars = _WITH_STARS.search(text)
     return (stars, Format(low=1, high=5, has_stars=True)) if stars else None
@@ -133,7 +150,12 @@ def split_options(text: str, language: str) -> tuple[str, ...]:
     conjunctions = CONJUNCTIONS[language]
     text = text.strip(TRAILING + "?")
     separator = r"\s{1,3}/\s{1,3}|/" if "/" in text and "," not in text else r"\s{0,3}[,;|]\s{0,3}"
+    either = "|".join(
+        word for word in conjunctions.split("|") if word not in ("and", "und", "et", "y", "e", "&")
+    )
     parts = [part for part in re.split(separator, text) if part.strip()]
+    if len(parts) > 1:
+        parts = [half for part in parts for half in re.split(rf"\s{{1,3}}(?:{either})\s{{1,3}}", part)]
     if len(parts) > 1 or re.search(rf"\s(?:{conjunctions}|vs\.?|versus)\s", text):
         last = re.split(
             rf"\s{{1,3}}(?:{conjunctions}|vs\.?|versus)\s{{1,3}}",

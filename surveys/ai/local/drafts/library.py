@@ -36,7 +36,7 @@ FURTHER_QUESTIONS = Path(__file__).parent / "further_questions.json"
 GENERAL_SURVEY, TOPIC_QUIZ = "general-survey", "topic-quiz"
 GENERAL_POLL, OPINION_POLL, YES_NO_POLL = "general-poll", "opinion-poll", "yes-no-poll"
 RSVP = "event-rsvp"
-# Sets of questions that belong together: asks of an intent come in addition to them.
+# Sets of questions that belong together. An intent must name them. Its asks come in addition to them.
 STANDARD = frozenset(
     {"system-usability-scale", "product-market-fit", "price-sensitivity", "net-promoter-score"}
 )

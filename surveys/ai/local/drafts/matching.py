@@ -154,9 +154,16 @@ def _min_points(intent: Intent, template: Template) -> float:
 
 
 def _is_possible(intent: Intent, template: Template) -> bool:
-    if template.type != intent.type:
+    if template.type != intent.type or (template.id in library.STANDARD and not _is_named(intent, template)):
         return False
     return not template.needs_topic or topic_for(intent, template) is not None
+
+
+def _is_named(intent: Intent, template: Template) -> bool:
+    names = template.decisive
+    if intent.language != languages.ENGLISH:
+        names = (*names[1:], *languages.catalog(intent.language).cues.get(template.id, ()))
+    return any(re.search(rf"\b{re.escape(name)}\b", intent.text) for name in names)
 
 
 def _match(intent: Intent, template: Template) -> TemplateMatch:

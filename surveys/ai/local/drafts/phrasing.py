@@ -72,11 +72,21 @@ _EN_E = word_set(
     hated achieved arrived believed lived shared solved saved subscribed unsubscribed completed donated
     created purchased exercised practised practiced valued graduated invited rated"""
 )
+_EN_NO_DEGREE = word_set("many much often long old far soon come to about so")
 _EN_NO_PAST = word_set("need feed speed red bed seed exceed succeed proceed indeed")
 
 
 def _english(clause: str) -> str | None:
-    clause = re.sub(rf"\b{PEOPLE['en']}\b(?=\s{{1,3}}\w)", "they", clause, flags=re.IGNORECASE)
+    clause = re.sub(rf"\b{PEOPLE['en']}\b(?=\s{{1,3}}\w)(?! who\b)", "they", clause, flags=re.IGNORECASE)
+    if match := re.fullmatch(r"how (?P<adjective>\w+)", clause, re.IGNORECASE):
+        return f"how {match['adjective']} is it?" if match["adjective"].lower() not in _EN_NO_DEGREE else None
+    if match := re.fullmatch(r"hours (?P<verb>\w+)(?P<rest> .+)?", clause, re.IGNORECASE):
+        verb = _base(match["verb"].lower())
+        return (
+            f"how many hours do you {verb}{match['rest'] or ''}?" if verb != match["verb"].lower() else None
+        )
+    if re.match(r"(?:what|who|where|how|when)'s \w", clause, re.IGNORECASE):
+        return f"{clause}?"
     words = _expanded(clause.split())
     first = words[0].lower()
     if first in ("whether", "if"):
@@ -87,7 +97,14 @@ def _english(clause: str) -> str | None:
         return _addressed(words) if is_question else None
     if "to" in (lower := [word.lower() for word in words]) and not {"they", "we", "you"} & set(lower):
         place = lower.index("to")
-        if 0 < place < 4 and len(words) > place + 1 and lower[place - 1] not in ("want", "like", "need"):
+        if (
+            0 < place < 4
+            and len(words) > place + 1
+            and (
+                lower[place - 1] not in ("want", "like", "need")
+                and lower[place + 1] not in ("them", "the", "our", "us")
+            )
+        ):
             return _addressed([*words[:place], "should", "we", *words[place + 1 :]])
     for subject in ("they", "we", "you", "i"):
         if subject in lower[1:]:
@@ -107,13 +124,13 @@ def _english(clause: str) -> str | None:
     verb = next((n for n, word in enumerate(lower) if n > 1 and word in ("is", "was", "are", "were")), None)
     if verb is not None:  # An example is `how the food was`.
         return _addressed([words[0], words[verb], *words[1:verb], *words[verb + 1 :]])
-    is_clause = (
-        len(words) > 3
-        or not {"them", "their"}.isdisjoint(lower)
-        or lower[1].endswith("ed")
-        or lower[1] in _EN_PAST
-    )
-    return _addressed(words) if is_clause else None
+    is_subject = lower[0] in ("what", "who", "which")  # An example is `what matters most to them`.
+    if lower[0] in ("what", "which") and len(words) == 2 and not lower[1].endswith("s"):
+        return _addressed(words)  # An example is `which brand`.
+    if lower[0] == "which" and len(words) > 3 and lower[2].endswith("s"):
+        return _addressed(words)  # An example is `which day suits them`.
+    is_verb = lower[1].endswith(("ed", "es", "s")) or lower[1] in _EN_PAST
+    return _addressed(words) if is_verb and (is_subject or lower[1].endswith("ed")) else None
 
 
 def _english_closed(words: list[str]) -> str | None:
@@ -194,7 +211,8 @@ _DE_WH = word_set(
 _DE_FINITE = word_set(
     "ist war waren sind hat haben hatte hatten soll sollen sollte sollten will wollen kann können konnte "
     "könnt "
-    "könnte könnten würde würden würdest würdet wird werden muss müssen darf dürfen möchte möchten hast "
+    "könnte könnten müsste müssten wäre wären würde würden würdest würdet wird werden muss müssen darf "
+    "dürfen möchte möchten hast "
     "habt bist "
     "seid fehlt gefällt passt findet findest fandet wünscht hätte hätten gibt kommt"
 )
@@ -208,10 +226,22 @@ _DE_DU = _pairs(
     verlassen:verlässt wollten:wolltest konnten:konntest
     """
 )
+_DE_JOINTS = word_set("damit dass wenn weil sodass obwohl falls bevor nachdem und oder muss müsste")
+_DE_VERB = re.compile(
+    r"^(?:[a-zäöüß]+(?:en|ern|eln|t)|tun|sei|war|ist|soll|will|kann|muss|darf|mag|hätte|wäre|würde|könnte|sollte|müsste|wird|hat)$"
+)
 _DE_SEPARABLE = re.compile(r"(mit|ein|aus|an|ab|auf|vor|teil|zurück|her|hin|nach|los|bei|um)(?=\w{4,}en$)")
 _DE_SUBJECTS = word_set(
     "sie wir ihr man der die das den unser unsere unseren es ihnen euch dein deine dir du"
 )
+# Verbs with which `sich` is in the dative case.
+_DE_DATIVE = re.compile(r"\b(?:wünsch|vorstell|merk|leist|erhoff|anschau|anseh|kauf|überleg|vornehm)\w*$")
+_DE_DIRECT = re.compile(
+    r"^((?:(?:an|in|mit|für|auf|bei|von|zu)\s)?(?:was|wen|wem|wie|wo|wann|warum|woher|wohin|womit|welche[rsn]?)\s"
+    r"(?:(?:oft|lange|viel|gern|häufig|gut|sehr)\s)?)([a-zäöüß]+(?:en|ern|eln))\s(?:sie)\b",
+    re.IGNORECASE,
+)
+_DE_INNER = re.compile(r"\b(damit|dass|wenn|weil) sie\b([^?,]{0,60}\s)([a-zäöüß]+en)(?=\?|$)", re.IGNORECASE)
 _DE_WORDS = {"ihnen": "dir", "sich": "dich", "ihr": "dein", "ihre": "deine", "ihren": "deinen",
              "ihrem": "deinem", "ihrer": "deiner", "ihres": "deines"}  # fmt: skip
 
@@ -229,11 +259,15 @@ def addressed(question: str, language: str) -> str:
         verb = _DE_DU[match[1].lower()]
         return f"{verb.capitalize() if match[1][0].isupper() else verb} du"
 
-    return re.sub(rf"\b({'|'.join(_DE_DU)}|{'|'.join(map(str.capitalize, _DE_DU))}) sie\b", of_du, question)
+    question = re.sub(
+        rf"\b({'|'.join(_DE_DU)}|{'|'.join(map(str.capitalize, _DE_DU))}) sie\b", of_du, question
+    )
+    question = _DE_DIRECT.sub(lambda match: f"{match[1]}{_du(match[2]) or match[2]} du", question)
+    return _DE_INNER.sub(lambda match: f"{match[1]} du{match[2]}{_du(match[3]) or match[3]}", question)
 
 
 def _german(clause: str) -> str | None:
-    clause = re.sub(rf"\b{PEOPLE['de']}\b(?=\s{{1,3}}\w)", "sie", clause)
+    clause = re.sub(rf"\b{PEOPLE['de']}\b(?=\s{{1,3}}\w)", "sie", clause, flags=re.IGNORECASE)
     words = clause.split()
     lower = [word.lower() for word in words]
     start = (
@@ -253,7 +287,7 @@ def _german(clause: str) -> str | None:
         is_plain = lower[start] not in ("wie", "welche", "welcher", "welches", "welchen", "welchem")
         end = start + 1 if is_plain else end
         is_final = len(words) == end + 2 and lower[-1] in _DE_FINITE  # An example is `was gefehlt hat`.
-        is_direct = lower[-1] in ("meisten", "besten", "liebsten", "wenigsten")
+        is_direct = lower[-1] in ("meisten", "besten", "liebsten", "wenigsten") or _DE_DIRECT.match(clause)
         if is_direct or (lower[end] in _DE_FINITE and end < len(words) - 1 and not is_final):
             return addressed(f"{clause}?", "de")
     asking = [] if lower[0] == "ob" else words[:end]
@@ -264,7 +298,12 @@ def _german(clause: str) -> str | None:
         and rest[-1] in ("können", "sollen", "müssen")
     ):  # An example is `was wir hätten besser machen können`.
         return " ".join([*asking, rest[1], rest[0], *rest[2:]]) + "?"
+    if any(word.lower() in _DE_JOINTS for word in rest):
+        return None  # A clause in the clause has an order of its own.
     verb, rest = rest[-1], rest[:-1]
+    verb_said = verb
+    if not _DE_VERB.search(verb):
+        return None
     if verb in ("können", "sollen", "müssen") and "hätten" in rest:
         rest.remove("hätten")
         rest, verb = [*rest, verb], "hätten"
@@ -278,6 +317,8 @@ def _german(clause: str) -> str | None:
         if form is None:
             return None
         verb = form
+        if _DE_DATIVE.search(verb_said):
+            rest = ["dir" if word == "sich" else word for word in rest]
         middle = ["du", *(_DE_WORDS.get(word.lower(), word) for word in rest)]
     else:
         middle = [_DE_WORDS.get(word, word) if word in ("ihnen", "sich") else word for word in rest]
@@ -398,12 +439,31 @@ _ES_BEFORE_VERB = {
 }
 
 
+_ES_ASKED = re.compile(
+    r"^((?:por|para|con|en|a|de|cada)\s)?(que|cual(?:es)?|como|cuando|donde|cuant[oa]s?|quien(?:es)?)\b",
+    re.IGNORECASE,
+)
+_ES_ACCENTS = {"que": "qué", "cual": "cuál", "como": "cómo", "cuan": "cuán", "dond": "dónd", "quie": "quié"}
+
+
+def with_accents(clause: str) -> str:
+    """Return a clause in Spanish whose question word has its accent: `cuantas veces` → `cuántas veces`."""
+    return _ES_ASKED.sub(
+        lambda match: f"{match[1] or ''}{_ES_ACCENTS[match[2][:4].lower()]}{match[2][4:].lower()}", clause
+    )
+
+
 def _spanish(clause: str) -> str | None:
+    clause = with_accents(clause)
     clause = re.sub(rf"\b{PEOPLE['es']}\b\s{{1,3}}(?=\w)", "", clause, flags=re.IGNORECASE)
     parts = _before_and_after_verb(clause, rf"si |(?:{_ES_ASKING})\b ?|lo que ", _ES_BEFORE_VERB)
     if parts is None:
         return None
     asking, before, verb, after = parts
+    if not re.search(r"(?:[aeé]n|[aáeéií]s?|ó|aron|ieron|o|mos|ía|ían)$", verb.lower()):
+        return None
+    if verb != _tu(verb) and re.search(r"(?<!de )(?<!con )(?<!a )\bsus \w+$", clause):
+        return None  # Somebody else is the subject: `por qué se fueron sus amigos`.
     asking = {"si": "", "lo que": "qué"}.get(asking.lower(), asking)
     verb = verb if "les" in map(str.lower, before) else _tu(verb)
     before = [_ES_BEFORE_VERB[word.lower()] for word in before]

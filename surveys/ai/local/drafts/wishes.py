@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from surveys.ai import privacy
+from surveys.ai.local.drafts.formats import DATE
 from surveys.engine.script import QUESTIONS
 
 Block = dict[str, Any]
@@ -26,23 +27,18 @@ _LEADS_TO_ANONYMOUS = re.compile(
     r"(?:\b(?:completely |strictly |fully |ganz ))?$",
     re.IGNORECASE,
 )
-_MONTHS = (
-    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|janv|févr|avr|juin|juil|août|déc|"
-    r"ene|abr|ago|dic|fev|"
-    r"set|out)\w*\.?"
-)
 _CLOSING = re.compile(
     r"[,;]?\s{0,3}\b(?:(?:open |runs? |running |geöffnet |offen )?"
-    r"(?:until|till|bis(?: zum)?|jusqu['’]au?|hasta(?: el)?|até(?: o)?)"
-    r"|clos(?:es?|ing) (?:on|at)|ends? on|deadline(?: is)?:?)\s{1,3}"
-    r"(?P<when>(?:next |this |nächsten? |kommenden |am |le |el |the )?"
-    r"(?:mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
+    r"(?:until|till|bis(?: zum)?|jusqu['’]au?|hasta(?: el)?|até(?: o| dia)?|avant(?: le)?|antes d(?:el?|o))"
+    r"|clos(?:es?|ing)(?: it)?(?: (?:on|at|by))?|ends? on|deadline(?: is)?:?"
+    r"|(?:anmelde|einsende|melde|abgabe|teilnahme)(?:schluss|frist)(?: ist)?:?|(?:date|fecha|"
+    r"data) l[ií]mite:?)\s{1,3}"
+    r"(?P<when>(?:next |this |nächsten? |kommenden |am |den |le |el |the |dia )?"
+    r"(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
     r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
     r"|lunes|martes|miércoles|jueves|viernes|sábado|domingo"
     r"|segunda|terça|quarta|quinta|sexta|tomorrow|morgen|demain|mañana|amanhã|the end of \w+(?: \w+)?"
-    rf"|{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?"
-    rf"|\d{{1,2}}(?:st|nd|rd|th|\.)?(?: (?:of |de )?{_MONTHS}|\.\d{{1,2}}\.?|/\d{{1,2}})(?: ?\d{{4}})?|"
-    rf"\d{{4}}-\d{{2}}-\d{{2}})",
+    rf"|{DATE}))",
     re.IGNORECASE,
 )
 _NO_TEXT = re.compile(
@@ -191,7 +187,7 @@ def _tag(name: str) -> str:
 
 
 def apply_wishes(
-    blocks: Sequence[Mapping[str, Any]], wishes: Wishes
+    blocks: Sequence[Mapping[str, Any]], wishes: Wishes, *, is_composed: bool = False
 ) -> tuple[list[Block], tuple[str, ...], tuple[str, ...]]:
     """Return the blocks as wished, and two tuples of sentences: what was understood, and what was not met."""
     kept, understood, unmet = [dict(block) for block in blocks], list[str](), list[str]()
@@ -207,7 +203,7 @@ def apply_wishes(
         else:
             unmet.append(f"Check that no question asks about {what}.")
     if wishes.at_most:
-        kept = _with_limit(kept, wishes.at_most, understood, unmet)
+        kept = _with_limit(kept, wishes, understood, unmet, is_composed=is_composed)
     return kept, tuple(understood), tuple(unmet)
 
 
@@ -252,13 +248,27 @@ def _without(
     return others
 
 
-def _with_limit(blocks: list[Block], at_most: int, understood: list[str], unmet: list[str]) -> list[Block]:
-    """Let the first choice with more than `at_most` options take several answers, up to that limit."""
-    for place, block in enumerate(blocks):
-        is_choice = block["type"] in ("single_punch", "multi_punch") and "correct_answer_index" not in block
-        if is_choice and len(block.get("options", ())) > at_most:
-            understood.append(f"At most {at_most} options can be chosen.")
-            limited = {**block, "type": "multi_punch", "max": at_most}
-            return [*blocks[:place], limited, *blocks[place + 1 :]]
+def _with_limit(
+    blocks: list[Block], wishes: Wishes, understood: list[str], unmet: list[str], *, is_composed: bool
+) -> list[Block]:
+    """Let a choice with more than `at_most` options take several answers, up to that limit.
+
+    It is the choice whose options the intent lists. Where the questions come from a template, it may be one
+    that takes several answers anyway, or the first one.
+    """
+    at_most, text = wishes.at_most or 0, wishes.text.casefold()
+    places = [
+        place
+        for place, block in enumerate(blocks)
+        if block["type"] in ("single_punch", "multi_punch")
+        and "correct_answer_index" not in block
+        and len(block.get("options", ())) > at_most
+    ]
+    listed = [n for n in places if all(each["value"].casefold() in text for each in blocks[n]["options"])]
+    several = [n for n in places if blocks[n]["type"] == "multi_punch"]
+    for place in (listed if is_composed else [*listed, *several, *places])[:1]:
+        understood.append(f"At most {at_most} options can be chosen.")
+        limited = {**blocks[place], "type": "multi_punch", "max": at_most}
+        return [*blocks[:place], limited, *blocks[place + 1 :]]
     unmet.append(f"No question has more than {at_most} options, of which up to {at_most} could be chosen.")
     return blocks

@@ -45,7 +45,9 @@ class _Table:
     def test(self) -> tuple[float, float]:
         """The p-value of the chi-squared test, and Cramér's V. 1 and 0 if the table cannot be tested."""
         found = chance.chi_squared(self.rows)
-        return (found.p, found.effect) if found else (1.0, 0.0)
+        if found is None:
+            return 1.0, 0.0
+        return found.p, found.effect
 
     def largest(self) -> tuple[int, int]:
         """The place of the cell whose share in the row exceeds the share in all rows the most."""
