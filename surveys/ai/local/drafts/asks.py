@@ -23,6 +23,7 @@ from surveys.ai.local.drafts.ask_words import (
     CHOOSE,
     EACH,
     FOLLOW_UP,
+    FORM,
     GLOBAL_SCALE,
     INTERROGATIVE,
     LEADING,
@@ -168,7 +169,7 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
             sentence = sentence[said.end() :].strip(TRAILING)
             if not sentence:
                 continue
-        is_continued = bool(asks) and sentence[:1].islower() and _continues(sentence)
+        is_continued = bool(asks) and sentence[:1].islower() and _continues(sentence, text)
         found_asks, lead = _of_sentence(sentence, language, is_list=is_continued, is_poll=is_poll)
         if found_asks and ALSO.search(sentence) and not _has_list(lead, sentence):
             in_addition += len(found_asks)
@@ -202,7 +203,7 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
 def without_settings(text: str) -> str:
     """Return a text without its wishes about the whole survey, such as the number of its questions."""
     text = ONE_OPEN.sub("", text)
-    return SETTINGS.sub(lambda match: "," if match[0].startswith(",") else " ", text)
+    return SETTINGS.sub(lambda match: match[0][0] if match[0][0] in ",." else " ", text)
 
 
 def _with_either(ask: Ask, language: str) -> Ask:
@@ -223,10 +224,10 @@ def _is_rank(ask: Ask) -> bool:
     return not ask.format.is_ranked and RANK.match(ask.text) is not None
 
 
-def _continues(sentence: str) -> bool:
-    """Whether a sentence goes on with the list of the sentence before it."""
+def _continues(sentence: str, text: str) -> bool:
+    """Whether a sentence goes on with the list of the sentence before it, as the fields of a form do."""
     parts = list_parts(sentence)
-    is_list = len(parts) > 1 and not sentence.endswith("?") and ":" not in sentence
+    is_list = len(parts) > 1 and not re.search(r"[?:\d]", sentence) and FORM.search(text) is not None
     return LEADING.match(sentence) is not None or (is_list and all(len(part.split()) <= 5 for part in parts))
 
 
