@@ -341,6 +341,8 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     possessed = _POSSESSED.fullmatch(phrase)
     known = _owned(phrase, language)
     is_field = bool(known and known["name"] in _PERSONAL)
+    if ask.condition and not (is_form or is_field):
+        return None  # Nobody rates a thing under a condition.
     if ask.format.is_open and not (is_form or ask.is_field or is_field):
         thing = phrase if language != "en" or _DETERMINED.search(phrase) else f"the {phrase}"
         return {"type": "open_text", "prompt": _filled("What do you think of {aspect}?", thing, language)}

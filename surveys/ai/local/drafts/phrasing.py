@@ -462,7 +462,7 @@ def _spanish(clause: str) -> str | None:
     asking, before, verb, after = parts
     if not re.search(r"(?:[aeé]n|[aáeéií]s?|ó|aron|ieron|o|mos|ía|ían)$", verb.lower()):
         return None
-    if verb != _tu(verb) and re.search(r"(?<!de )(?<!con )(?<!a )\bsus \w+$", clause):
+    if verb != _tu(verb) and re.search(r"(?<!\bde )(?<!\bcon )(?<!\ba )\bsus \w+$", clause):
         return None  # Somebody else is the subject: `por qué se fueron sus amigos`.
     asking = {"si": "", "lo que": "qué"}.get(asking.lower(), asking)
     verb = verb if "les" in map(str.lower, before) else _tu(verb)
