@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.apps import apps
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -124,7 +124,7 @@ def asked_by(user: User) -> list[str]:
     """The names of the communities that require a second factor and have this person among their staff."""
     present = user.memberships.filter(left_at=None, community__settings__require_second_factor=True)
     if not user.is_staff:
-        present = present.exclude(access=Member.Access.MEMBER)
+        present = present.filter(~Q(access=Member.Access.MEMBER) | Q(project_grants__isnull=False)).distinct()
     return list(present.order_by("community__name").values_list("community__name", flat=True))
 
 

@@ -22,7 +22,7 @@ from communities.models import ChatTask, Mail
 from communities.services.chat import metrics as chat_metrics
 from communities.services.mail import mails
 from communities.services.people import bots
-from communities.staff.pages import Nav, superusers_page
+from communities.staff.pages import Nav, staff_page
 from config import health, queues
 from webhooks.services import metrics as webhook_metrics
 
@@ -64,7 +64,7 @@ class Check:
         return self.sign == "done"
 
 
-@superusers_page("health", Nav("Health", "health", 75, is_operations=True))
+@staff_page("health", Nav("Health", "health", 75, is_operations=True))
 def page(request: HttpRequest) -> TemplateResponse:
     """The health page of the installation.
 

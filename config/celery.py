@@ -39,6 +39,7 @@ INTERVALS = {
     "surveys.skip_left_follow_ups": 60,
     "surveys.settle_anonymous_answers": 600,
     "surveys.settle_gifts": 60,
+    "surveys.send_reminders": 60,
     "webhooks.settle_anonymous_deliveries": 600,
     "communities.forget_idempotent_requests": 3600,
     "communities.forget_sessions": 86400,

@@ -493,6 +493,7 @@ CELERY_TASK_ROUTES = {
     "surveys.make_script": {"queue": "ai"},
     "surveys.run_analysis": {"queue": "ai"},
     "surveys.count_results": {"queue": "ai"},
+    "surveys.import_file": {"queue": "ai"},
     "surveys.cancel_bulk": {"queue": "ai"},
     "surveys.count_places": {"queue": "ai"},
     "surveys.ask_further": {"queue": "ai"},

@@ -13,6 +13,8 @@ from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.conversations import further, gifts, places, unsent_answers
 from surveys.services.drafts import service as drafts
 from surveys.services.ground import anonymity, jobs
+from surveys.services.imports import files
+from surveys.services.links import reminders
 from surveys.services.projects import removal, schedule
 from surveys.services.projects import service as projects
 from surveys.services.responses import changes, deletion
@@ -76,6 +78,12 @@ def settle_gifts(**_later: object) -> None:
     gifts.settle(at=timezone.now())
 
 
+@shared_task(name="surveys.send_reminders")
+def send_reminders(**_later: object) -> None:
+    """Every minute: send the planned reminders whose time has come."""
+    reminders.send_due(at=timezone.now())
+
+
 @shared_task(name=generation.MAKE)
 def make_script(generation_id: int, **_later: object) -> None:
     """Once for each intent: have AI write the script."""
@@ -106,6 +114,12 @@ def count_results(count_id: int, **_later: object) -> None:
     very_large.run(count_id=count_id)
 
 
+@shared_task(name=files.RUN)
+def import_file(file_id: int, **_later: object) -> None:
+    """Once for each step of a file with responses: read its rows."""
+    files.run(file_id=file_id)
+
+
 @shared_task(name=places.COUNT)
 def count_places(project_id: int, most: int = 0, **_later: object) -> None:
     """Once for quotas of very many responses, and again every two seconds: count those responses."""
@@ -118,6 +132,7 @@ def take_up_jobs(**_later: object) -> None:
     generation.take_up(at=timezone.now())
     analysis.take_up(at=timezone.now())
     very_large.take_up(at=timezone.now())
+    files.take_up(at=timezone.now())
     places.take_up(at=timezone.now())
 
 

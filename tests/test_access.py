@@ -19,7 +19,7 @@ import pytest
 from _pytest.monkeypatch import MonkeyPatch
 from django.apps import apps
 
-from communities.models import Community, CommunitySettings
+from communities.models import Community, CommunitySettings, ProjectGrant
 from surveys.models import Project
 from tests.support.access import admin_rows, api_rows, page_rows
 from tests.support.access.addresses import addresses, arguments_of, spelled
@@ -163,6 +163,40 @@ def test_each_role_gets_what_the_rows_say(here: TwoCommunities, area: str, metho
                 wrong += [(method, route, role, *fault) for fault in _faults(here, role, answer)]
 
     assert not wrong, "\n".join(map(str, wrong))
+
+
+@pytest.mark.parametrize("level", ["read", "edit", "own"])
+def test_a_member_with_access_to_a_project_gets_no_more_than_that(here: TwoCommunities, level: str) -> None:
+    """Rules 1.80 to 1.82. On the project they get what its creator gets, or creators of others do."""
+    wrong: list[Any] = []
+    member = here.own.callers["member"].user.memberships.get()
+    draft = f"/admin/surveys/project/{here.own.ids['draft_id']}/"
+    with taken_back():
+        ProjectGrant.objects.create(member=member, project_id=here.own.ids["project_id"], level=level)
+        for route, (get, post) in admin_rows.TABLE.items():
+            path = spelled(f"admin/{route}", here.own)
+            for method, expected in (("get", get), ("post", get if post == "same" else post)):
+                status = expected.split()[ROLES.index(_like(level, method, route))]
+                answer = ask(here, "member", method, path, content_type=FORM)
+                if answer.status != int(status):
+                    wrong.append((method, route, f"{answer.status} in place of {status}"))
+                wrong += [(method, route, *fault) for fault in _faults(here, "member", answer)]
+        statuses = {tab: ask(here, "member", "get", f"{draft}{tab}/").status for tab in ("script", "results")}
+        assert statuses == dict.fromkeys(statuses, 404)
+
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def _like(level: str, method: str, route: str) -> str:
+    """The role whose column says what a member with access to the project gets."""
+    if route.startswith("picture/"):
+        return "member" if level == "read" else "creator"
+    if method == "post" and route.endswith("/script/duplicate/"):
+        return "member"  # they make no projects
+    if "<int:project_id>" not in route and route != "surveys/project/<path:object_id>/history/":
+        return "member"
+    is_owner = level == "own" or (level == "edit" and not route.startswith(admin_rows.OWNERS_ALONE))
+    return "creator" if is_owner else "other creator"
 
 
 def _faults(here: TwoCommunities, role: str, answer: Answer) -> list[tuple[str, object]]:
@@ -362,6 +396,7 @@ def test_each_role_may_do_what_the_rows_say(here: TwoCommunities, is_write: bool
         if routed.is_write != is_write:
             continue
         path, body = _path(routed, place=here.own, of={}), _filled(row.body, here.own.ids)
+        path += row.query.format(**here.own.ids)
         statuses = {"yes": row.status, "no": 403, "absent": 404}
         expected = dict.fromkeys(("visitor", "nobody", "superuser"), 401)
         expected |= dict(
@@ -415,7 +450,10 @@ def test_another_communitys_objects_look_exactly_like_absent_ones(here: TwoCommu
             if name == "template_id" or (action, name) == api_rows.COPYABLE:
                 continue
             value = here.own.ids[row.of.get(name, name)]
-            paths = [_path(routed, place=here.other, of={name: each}) for each in (value, _absent(value))]
+            query = row.query.format(**here.other.ids)
+            paths = [
+                _path(routed, place=here.other, of={name: each}) + query for each in (value, _absent(value))
+            ]
             wrong += _compared(here, action, (paths[0], body, value), (paths[1], body, _absent(value)))
         if "community_id" in _arguments(routed):
             absent = {"community_id": ABSENT_NUMBER}
@@ -457,6 +495,7 @@ def test_a_project_that_a_member_must_not_see_is_not_found(here: TwoCommunities)
         for action, row in api_rows.TABLE.items():
             if "project_id" in _arguments(ACTIONS[action]) and action not in api_rows.OF_CLOSED_ONES:
                 path, body = _path(ACTIONS[action], place=here.own, of={}), _filled(row.body, here.own.ids)
+                path += row.query.format(**here.own.ids)
                 answer = ask(here, "member", ACTIONS[action].method, path, body, with_key=True)
                 wrong += [(action, answer.status)] if answer.status != 404 else []
 
@@ -471,6 +510,7 @@ def test_projects_that_are_closed_or_private_have_fewer_readers(here: TwoCommuni
             with taken_back():
                 Project.objects.filter(pk=here.own.ids["project_id"]).update(**fields)
                 path = _path(ACTIONS[action], place=here.own, of={})
+                path += api_rows.TABLE[action].query.format(**here.own.ids)
                 answer = ask(here, role, ACTIONS[action].method, path, with_key=True)
             if answer.status != expected[word]:
                 wrong.append((fields, role, answer.status))

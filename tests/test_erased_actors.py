@@ -399,7 +399,9 @@ NAMING = {
     "surveys.Project.author_id": RECORDED,
     "surveys.Project.deleted_by_id": RECORDED,
     "surveys.ResponseDeletion.requested_by_id": RECORDED,
+    "surveys.Reminder.planned_by_id": "its entry of the audit trail locks the actor first",
     "surveys.ResponseDeletion.requested_under": "a pseudonym",
+    "surveys.ResponseFile.generated_by": "the name of a model",
     "surveys.ResultsCount.generated_by": "the name of a model",
     "surveys.ScriptDraft.user_id": "beginning one holds the actor, and later writes lock the draft itself",
     "xp.XpEntry.actor_id": "its service holds the actor before it writes, so it names nobody who is gone",
@@ -409,7 +411,8 @@ NAMING = {
 OWNERS = {
     *("communities.Identity.user_id", "communities.Mail.user_id", "communities.Member.user_id"),
     *("communities.User_groups.user_id", "communities.User_user_permissions.user_id"),
-    *("communities.Invitation.member_id", "surveys.Conversation.user_id", "surveys.PersonalLink.member_id"),
+    *("communities.Invitation.member_id", "communities.ProjectGrant.member_id"),
+    *("surveys.Conversation.user_id", "surveys.PersonalLink.member_id"),
     *("xp.EarnedAchievement.member_id", "xp.RoleGrant.member_id", "xp.Standing.member_id"),
     "xp.XpEntry.member_id",
 }

@@ -56,6 +56,8 @@ NOT_TOGETHER = {
     "cursor",
     "page",
     "field.name",
+    "rows",
+    "columns",
     "segment_by",
     "values",
 }  # valid with some others only

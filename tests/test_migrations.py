@@ -60,7 +60,7 @@ def _is_repeatable(operation: Operation) -> bool:
     if isinstance(operation, RunSQL):
         return not operation.sql or any(
             words in str(operation.sql)
-            for words in ("lock_timeout", "IF EXISTS", "VALIDATE CONSTRAINT", "SET NOT NULL")
+            for words in ("lock_timeout", "IF EXISTS", "IF NOT EXISTS", "VALIDATE CONSTRAINT", "SET NOT NULL")
         )
     if isinstance(operation, SeparateDatabaseAndState):
         return all(map(_is_repeatable, operation.database_operations))

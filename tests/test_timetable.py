@@ -7,6 +7,7 @@ from surveys.services import public_messages
 from surveys.services.ai_work import generation
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.conversations import further, places
+from surveys.services.imports import files
 from surveys.services.projects import service as projects
 from surveys.services.results import very_large
 from webhooks.services.outbox import DELIVER
@@ -18,6 +19,7 @@ WOKEN_ON_DEMAND = {
     analysis.RUN,
     generation.MAKE,
     very_large.RUN,
+    files.RUN,
     places.COUNT,
     further.ASK,
     projects.CANCEL_BULK,

@@ -143,6 +143,13 @@ class SignUp(Limited, account.SignupForm):
         )
 
 
+class LinkInvitation(Limited):
+    """The address to which the invitation of a link is sent."""
+
+    words = {"email": ("E-mail address", "We send you a mail: open its link to go on.")}
+    email = forms.EmailField(widget=forms.EmailInput(attrs={"autocomplete": "email"}))
+
+
 class InvitedSignUp(Limited):
     """An account for the address to which the invitation went."""
 

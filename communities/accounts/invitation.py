@@ -18,7 +18,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from communities import sign_in
 from communities.accounts import failures
-from communities.accounts.forms import InvitedSignUp
+from communities.accounts.forms import InvitedSignUp, LinkInvitation
 from communities.ground.errors import Conflict, Forbidden, NotFound, Refusal
 from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import Invitation, Member, User
@@ -47,6 +47,8 @@ def page(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "account/invitation_over.html", {"refusal": refusal.message}, status=GONE)
     if request.user.is_authenticated:
         return _accept(request, token, invitation)
+    if invitation.uses_left is not None:
+        return _ask_by_link(request, token, invitation)
     has_account = _has_account(invitation)
     form = InvitedSignUp(request.POST or None, initial={"name": invitation.name})
     form.judge_password_of(User(email=invitation.email, name=request.POST.get("name", "")))
@@ -72,6 +74,8 @@ def _draw(request: HttpRequest, invitation: Invitation, context: dict[str, Any])
         "refusal": "",
         "form": None,
         "has_account": True,
+        "is_link": False,
+        "sent_to": "",
         **context,
     }
     return render(request, "account/invitation.html", told)
@@ -85,13 +89,31 @@ def _accept(request: HttpRequest, token: str, invitation: Invitation) -> HttpRes
     if request.method != "POST":
         return _draw(request, invitation, {})
     at = timezone.now()
+    join = invitations.accept if invitation.uses_left is None else invitations.join_by_link
     try:
-        invitations.accept(token=token, user=user, at=at)
+        join(token=token, user=user, at=at)
     except Refusal as refusal:
         return _draw(request, invitation, {"refusal": refusal.message})
     identities.join_written(user_id=user.pk, community_id=invitation.community_id, at=at)
     messages.success(request, f"You are a member of {invitation.community.name} now.")
     return HttpResponseRedirect(reverse("account"))
+
+
+def _ask_by_link(request: HttpRequest, token: str, invitation: Invitation) -> HttpResponse:
+    """Have the invitation sent to the address of a holder of a link, because only a mail proves the address.
+
+    The page says the same whether or not the address has an account or an invitation.
+    """
+    form = LinkInvitation(request.POST if request.method == "POST" else None)
+    told = {"form": form, "has_account": False, "is_link": True}
+    if request.method == "POST" and form.is_valid():
+        email = form.cleaned_data["email"]
+        try:
+            invitations.ask_by_link(token=token, email=email, at=timezone.now())
+        except Refusal as refusal:
+            return _draw(request, invitation, {**told, "refusal": refusal.message})
+        return _draw(request, invitation, {**told, "sent_to": email})
+    return _draw(request, invitation, told)
 
 
 def _has_account(invitation: Invitation) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin, messages
@@ -22,6 +22,7 @@ from communities.services.chat.overview import Connection, Work
 from communities.services.tenants import communities
 from communities.staff import acting
 from communities.staff.base import CommunityModelAdmin, Nav
+from communities.staff.failures import Failure, add_failures
 from communities.staff.home import Attention, FirstStep, add_attention, add_first_steps
 from communities.staff.texts import moment, state
 
@@ -146,6 +147,23 @@ def broken_connection(request: HttpRequest, actor: Actor) -> Sequence[Attention]
         text = f"{plural(count, 'thing')} could not be done on Discord this week, or not yet."
         attentions.append(Attention(text, address))
     return attentions
+
+
+@add_failures
+def failed_tasks(community_id: int | None, since: datetime) -> Iterator[Failure]:
+    """Work on the chat platform that was given up, is blocked or waits for a retry."""
+    for work in overview.failed(community_id=community_id):
+        if work.at >= since:
+            page = reverse("admin:communities_chatinstallation_change", args=[work.community_id])
+            yield Failure(
+                kind="Discord",
+                what=f"{work.label}: {work.about}" if work.about else work.label,
+                reason=f"{work.state[0]}. {work.error}".strip(),
+                at=work.at,
+                community_id=work.community_id,
+                address=page,
+                again=reverse("admin:communities_chatinstallation_again", args=[work.community_id, work.id]),
+            )
 
 
 @add_first_steps

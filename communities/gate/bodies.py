@@ -178,12 +178,7 @@ def parse(
     """
     if not raw:
         return {}
-    counted = _JSON_TEXT.sub(b"", raw) if has_long_text else raw
-    brackets = counted.count(b"[") + counted.count(b"{")
-    if brackets + counted.count(b",") > max_values:
-        raise InvalidRequest(
-            f"The body has too many values: at most {max_values:,} commas and opening brackets are read."
-        )
+    brackets = require_few_values(raw, max_values=max_values, has_long_text=has_long_text)
     if _SUSPICIOUS.search(raw):
         _refuse_unstorable(raw)
     try:
@@ -194,7 +189,7 @@ def parse(
             f"The body is not valid JSON: {error.msg}, at line {error.lineno} column {error.colno}."
         ) from None
     if brackets > MAX_DEPTH:
-        _require_shallow(value)
+        require_shallow(value)
     if is_exact and _FRACTION.search(raw):
         # The first value is deleted, so that the memory never contains both values at the same time.
         del value
@@ -202,6 +197,17 @@ def parse(
     if type(value) is not dict:
         raise InvalidRequest("The body must be a JSON object.")
     return value
+
+
+def require_few_values(raw: bytes, *, max_values: int, has_long_text: bool) -> int:
+    """Refuse JSON that may have more than `max_values`, and return the number of its opening brackets."""
+    counted = _JSON_TEXT.sub(b"", raw) if has_long_text else raw
+    brackets = counted.count(b"[") + counted.count(b"{")
+    if brackets + counted.count(b",") > max_values:
+        raise InvalidRequest(
+            f"The body has too many values: at most {max_values:,} commas and opening brackets are read."
+        )
+    return brackets
 
 
 def _exact(number: str) -> Decimal:
@@ -285,7 +291,7 @@ def _element_of_list(value: object, index: int) -> Element:
     return Element(index + 1, path, {}, [field_violation(path, "invalid_type", "must be an object.")])
 
 
-def _require_shallow(value: object) -> None:
+def require_shallow(value: object) -> None:
     """Refuse nesting that is too deep. One branch is visited after the other, so that memory grows only with
     the depth.
     """
@@ -310,7 +316,7 @@ def _refuse_unstorable(raw: bytes) -> None:
         value = json.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError):
         return
-    _require_shallow(value)
+    require_shallow(value)
     violations = list(islice(_unstorable(value, ""), ENOUGH_VIOLATIONS))
     if violations:
         refuse_all(violations)

@@ -5,7 +5,8 @@ This module knows no HTTP: each entrance creates its own actor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from communities.ground.tiers import TIERS
@@ -27,6 +28,26 @@ class Role(IntEnum):
         return cls[access.upper()]
 
 
+class Level(IntEnum):
+    """An access to a project; each level has the rights of the levels below it (rule 1.80)."""
+
+    NONE = 0
+    READ = 1
+    EDIT = 2
+    OWN = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+    @classmethod
+    def of(cls, level: str) -> Level:
+        """The level with this name."""
+        return cls[level.upper()]
+
+
+ALL_PROJECTS = 0  # in `Actor.grants`, in place of a project's id
+
+
 @dataclass(frozen=True, slots=True)
 class ActingKey:
     """The API key by which a user acts."""
@@ -42,7 +63,8 @@ class Actor:
     `role` is one of `member`, `creator` and `admin`, as in the interface. `key` is the API key by which the
     user acts; None if the user is signed in. The audit trail shows the key. `user_id` is 0 for work in the
     name of a person who no longer exists when it is done. Then the audit trail shows their `pseudonym`
-    instead of the user.
+    instead of the user. `grants` are the levels that a signed-in person was given, by the id of the project;
+    a key never has any (rule 1.84).
     """
 
     user_id: int
@@ -51,6 +73,7 @@ class Actor:
     tier: str
     key: ActingKey | None = None
     pseudonym: str = ""
+    grants: Mapping[int, Level] = field(default_factory=dict, compare=False)
 
     @property
     def is_admin(self) -> bool:
@@ -67,8 +90,27 @@ class Actor:
 
     @property
     def sees_drafts(self) -> bool:
-        """Return whether the actor sees projects that are not active (rule 1.27)."""
+        """Return whether the role sees projects that are not active (rules 1.27 and 1.83)."""
         return not self.is_member
+
+    @property
+    def sees_all_projects(self) -> bool:
+        """Return whether the actor sees every project of the community, drafts of others included.
+
+        A creator who is signed in does not; their key does (rule 1.83).
+        """
+        by_role = self.is_admin or (self.is_creator and self.key is not None)
+        return by_role or ALL_PROJECTS in self.grants
+
+    def level_given(self, project_id: int) -> Level:
+        """The level that the actor was given on a project of the community."""
+        levels = (self.grants.get(each, Level.NONE) for each in (project_id, ALL_PROJECTS))
+        return max(levels)
+
+    @property
+    def edits_given_projects(self) -> bool:
+        """Return whether the actor may edit any project that they were given."""
+        return any(level >= Level.EDIT for level in self.grants.values())
 
     @property
     def has_premium_features(self) -> bool:

@@ -47,6 +47,7 @@ class Action(TextChoices):
     PROJECT_CREATED = "project.created", "Project created"
     PROJECT_CLONED = "project.cloned", "Project copied"
     PROJECT_UPDATED = "project.updated", "Project changed"
+    PROJECT_ACCESS_CHANGED = "project.access_changed", "Access to projects changed"
     PROJECT_DELETED = "project.deleted", "Project deleted"
     PROJECT_RESTORED = "project.restored", "Deleted project brought back"
     PROJECT_PURGED = "project.purged", "Deleted project erased for good"

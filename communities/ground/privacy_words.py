@@ -28,7 +28,7 @@ class PrivacyWords:
 
 TRANSPARENT = PrivacyWords("Transparent", "Everybody in the community can see who answered what.")
 SEMI_PRIVATE = PrivacyWords(
-    "Semi-private", "Only the author and the community’s admins can see who answered what."
+    "Semi-private", "Only the authors and the community’s admins can see who answered what."
 )
 ANONYMOUS = PrivacyWords("Anonymous", "Nobody can see who answered what.")
 ANONYMOUS_BY_DAY = PrivacyWords(

@@ -52,9 +52,9 @@ class Slots:
             self._changed.notify_all()
 
 
-# The limit of a process (rule 11.30). Imports and files take up to 120 MB of memory each, and a thread for
-# seconds; pages and votes need threads, too. One community, or one person with their own data, may use one
-# slot.
+# The limit of a process (rule 11.30). Imports, conversions and files take up to 120 MB of memory each, and a
+# thread for seconds; pages and votes need threads, too. One community, or one person with their own data, may
+# use one slot.
 LARGE_JOBS = 2
 large_jobs = Slots(LARGE_JOBS)
 

@@ -1,15 +1,20 @@
-"""Transactions of services. They set no savepoints, and run again after a deadlock."""
+"""Transactions of services. They set no savepoints, and run again after a deadlock. A time limit for their
+statements.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
 import structlog
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection
-from django.db.transaction import Atomic
-from psycopg.errors import DeadlockDetected, SerializationFailure
+from django.db.transaction import Atomic, atomic
+from psycopg.errors import DeadlockDetected, QueryCanceled, SerializationFailure
+
+from communities.ground.statements import prepared
 
 ATTEMPTS = 3
 P = ParamSpec("P")
@@ -33,6 +38,38 @@ back at the end. Refusals usually leave the outermost block, too. Code that catc
 in the same transaction wraps the part that may fail in Django's `transaction.atomic()`, which sets a
 savepoint.
 """
+
+
+class TakesTooLong(Exception):
+    """A statement was stopped, because it would have taken too long."""
+
+
+_SHORTEN = """
+    WITH known AS MATERIALIZED (SELECT setting FROM pg_settings WHERE name = 'statement_timeout')
+    SELECT setting FROM known, set_config(
+        'statement_timeout', (SELECT least(nullif(setting::int, 0), %s::int)::text FROM known), true
+    )
+"""
+
+
+@contextmanager
+def stopped_after(seconds: float) -> Iterator[None]:
+    """A transaction, or a savepoint in one, in which each statement is stopped after so many seconds.
+
+    Raises TakesTooLong.
+    """
+    try:
+        with atomic():
+            with prepared() as cursor:
+                cursor.execute(_SHORTEN, [round(seconds * 1000)])
+                [[before]] = cursor.fetchall()
+            yield
+            with prepared() as cursor:
+                cursor.execute("SELECT set_config('statement_timeout', %s, true)", [before])
+    except OperationalError as error:
+        if isinstance(error.__cause__, QueryCanceled):
+            raise TakesTooLong from error
+        raise
 
 
 def again_after_deadlock(service: Callable[P, R]) -> Callable[P, R]:

@@ -9,6 +9,7 @@ from communities.models.mail import Mail, MailRefusal, MailSum
 from communities.models.member import Member
 from communities.models.member_change import MemberChange
 from communities.models.picture import Picture
+from communities.models.project_grant import ProjectGrant
 from communities.models.user import User, unnamed
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Member",
     "MemberChange",
     "Picture",
+    "ProjectGrant",
     "SourceCheck",
     "SourceToken",
     "User",

@@ -8,6 +8,7 @@ from django.db import models
 
 from communities.models.community import Community
 from communities.models.member import Member
+from communities.models.project_grant import ProjectGrant
 from communities.models.user import User
 
 VALID_FOR = timedelta(days=14)  # An invitation is valid for this time after it was last sent.
@@ -15,6 +16,9 @@ VALID_FOR = timedelta(days=14)  # An invitation is valid for this time after it 
 
 class Invitation(models.Model):
     """An invitation by mail: its reader may create an account, or use theirs, and become a member.
+
+    With `uses_left` it is a link, which staff hand out: it has no address, and this many people may still
+    accept it. `granted_level` is an access to projects that it gives besides: to one project, or to all.
 
     Only the digest of its token is stored. `member` is an existing member without an account; the reader is
     this member. A trigger refuses that any other user accepts it once the member has an account. A person who
@@ -24,9 +28,12 @@ class Invitation(models.Model):
 
     community = models.ForeignKey(Community, models.CASCADE, related_name="+", db_index=False)
     member = models.ForeignKey(Member, models.CASCADE, null=True, blank=True, related_name="+")
-    email = models.EmailField()
+    email = models.EmailField(blank=True)
     name = models.CharField(max_length=200, blank=True)
     access = models.CharField(max_length=8, choices=Member.Access, default=Member.Access.MEMBER)
+    granted_level = models.CharField(max_length=4, choices=ProjectGrant.Level, blank=True, db_default="")
+    granted_project_id = models.BigIntegerField(null=True, blank=True)
+    uses_left = models.PositiveSmallIntegerField(null=True, blank=True)
     digest = models.CharField(max_length=64, unique=True)
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField()

@@ -9,7 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVector
 from django.db import models
-from django.db.models import F, Func, Q
+from django.db.models import F, Func, Q, Value
 from django.db.models.functions import Now
 
 from communities.ground.key_versions import AccessQuerySet
@@ -64,6 +64,12 @@ class Member(models.Model):
         blank=True,
         db_default="",
         help_text="Where staff write to this member. Proves nothing: nobody signs in with it.",
+    )
+    attributes = models.JSONField(
+        default=dict,
+        db_default=Value({}, models.JSONField()),
+        blank=True,
+        help_text="Facts that staff wrote down, which personal links send along as fields of a project.",
     )
     mail_refused_at = models.DateTimeField(
         null=True,

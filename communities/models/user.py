@@ -87,15 +87,16 @@ class User(AbstractUser):
 
     @cached_property
     def may_enter_admin(self) -> bool:
-        """Whether the person may enter the admin: staff of the site, and creators and admins of any
-        community.
+        """Whether the person may enter the admin: staff of the site, creators and admins of any community,
+        and members who were given access to a project.
 
         The content of the admin depends on their access in each community. The value is read once for each
         object.
         """
         if not self.is_active:
             return False
-        return self.is_staff or self.memberships.filter(left_at=None).exclude(access="member").exists()
+        works = ~Q(access="member") | Q(project_grants__isnull=False)
+        return self.is_staff or self.memberships.filter(works, left_at=None).exists()
 
     def has_usable_password(self) -> bool:
         """Whether a password can be used to sign in.

@@ -7,16 +7,18 @@ the page of an object makes its community the current one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
 from communities import chosen_community, second_factors
-from communities.ground.actors import Actor, Role
+from communities.ground.actors import Actor, Level, Role
 from communities.models import Community, CommunitySettings, Member, User
+from communities.services.people import project_grants
 
 MAX_IN_SWITCHER = 30
 _CACHE = "_acting_in"
@@ -25,7 +27,9 @@ _FIELDS = ("tier", "settings__time_zone", "settings__require_second_factor")
 
 @dataclass(frozen=True, slots=True)
 class StaffCommunity:
-    """A community in which a user acts, with their role there and its time zone."""
+    """A community in which a user acts, with their role there, its time zone, and the access to projects that
+    they were given.
+    """
 
     id: int
     name: str
@@ -33,6 +37,7 @@ class StaffCommunity:
     tier: str
     time_zone: str
     requires_second_factor: bool
+    grants: Mapping[int, Level] = field(default_factory=dict)
 
 
 def user_of(request: HttpRequest) -> User:
@@ -59,7 +64,11 @@ def actor_in(request: HttpRequest, community_id: int) -> Actor | None:
     if community.requires_second_factor:
         second_factors.require(request, community.id, community.name)
     return Actor(
-        user_id=user_of(request).pk, role=community.role, community_id=community.id, tier=community.tier
+        user_id=user_of(request).pk,
+        role=community.role,
+        community_id=community.id,
+        tier=community.tier,
+        grants=community.grants,
     )
 
 
@@ -117,11 +126,15 @@ def _read(user: User) -> dict[int, StaffCommunity]:
         return {}
     members = Member.objects.filter(user=user, left_at__isnull=True)
     rows = members.order_by("community__name", "community_id").values_list(
-        "community_id", "community__name", "access", *(f"community__{each}" for each in _FIELDS)
+        "community_id",
+        "community__name",
+        "access",
+        *(f"community__{each}" for each in _FIELDS),
+        project_grants.in_row(),
     )
     if not user.is_superuser:
         return {row[0]: _staff_community(*row) for row in rows}
-    own = [_staff_community(row[0], row[1], "admin", *row[3:]) for row in rows]
+    own = [_staff_community(row[0], row[1], "admin", *row[3:-1]) for row in rows]
     # The communities are sorted by id, which has an index. Sorting by name would sort a million names for
     # each page.
     others = Community.objects.exclude(pk__in=[each.id for each in own]).order_by("pk")
@@ -143,10 +156,17 @@ def _find(request: HttpRequest, community_id: int) -> StaffCommunity | None:
 
 
 def _staff_community(
-    pk: int, name: str, role: str, tier: str, time_zone: str | None, requires_second_factor: bool | None
+    pk: int,
+    name: str,
+    role: str,
+    tier: str,
+    time_zone: str | None,
+    requires_second_factor: bool | None,
+    grants: Sequence[Mapping[str, Any]] = (),
 ) -> StaffCommunity:
     """A community for the admin; without saved settings it has no time zone and no rule about second
     factors.
     """
     zone = time_zone or CommunitySettings.DEFAULT_TIME_ZONE
-    return StaffCommunity(pk, name, role, tier, zone, bool(requires_second_factor))
+    levels = project_grants.levels(grants)
+    return StaffCommunity(pk, name, role, tier, zone, bool(requires_second_factor), levels)

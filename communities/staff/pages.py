@@ -10,6 +10,7 @@ from typing import NamedTuple
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 
+from communities.ground.actors import Role
 from communities.staff import acting
 
 View = Callable[[HttpRequest], HttpResponseBase]
@@ -26,31 +27,40 @@ class Nav(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SitePage:
-    """A page at `/admin/<name>/`, only for superusers."""
+    """A page at `/admin/<name>/` for people with the role `least` in the current community; without one, for
+    superusers.
+    """
 
     name: str
-    nav: Nav
+    nav: Nav | None
     view: View
+    least: Role | None
 
     def is_for(self, request: HttpRequest) -> bool:
         """Whether the user may see it."""
-        return acting.user_of(request).is_superuser
+        is_superuser = acting.user_of(request).is_superuser
+        return is_superuser or (self.least is not None and acting.may_act(request, least=self.least))
 
 
 site_pages: list[SitePage] = []
 
 
-def superusers_page(name: str, nav: Nav) -> Callable[[View], View]:
-    """Add a page for superusers to the site. For other users it looks absent. A decorator."""
+def staff_page(name: str, nav: Nav | None = None, *, least: Role | None = None) -> Callable[[View], View]:
+    """Add a page to the site, for people with this role, or for superusers. For others it looks absent.
+
+    Without `nav` it has no entry in the side bar. A decorator. The view itself checks the community whose
+    data it shows (`acting.current_actor`).
+    """
 
     def added(view: View) -> View:
         @wraps(view)
         def guarded(request: HttpRequest) -> HttpResponseBase:
-            if not acting.user_of(request).is_superuser:
+            if not page.is_for(request):
                 raise Http404
             return view(request)
 
-        site_pages.append(SitePage(name, nav, guarded))
+        page = SitePage(name, nav, guarded, least)
+        site_pages.append(page)
         return guarded
 
     return added

@@ -17,7 +17,7 @@ from communities.staff import acting
 def state(request: HttpRequest) -> JsonResponse:
     """The current community's copy of the picture at `address`, or a note that explains why there is none."""
     actor = acting.current_actor(request)
-    if actor is None or actor.is_member:
+    if actor is None or not (actor.has_role(Role.CREATOR) or actor.edits_given_projects):
         raise Http404
     address = request.GET.get("address", "")[: MAX_LENGTH + 1]
     found = copies.state(community_id=actor.community_id, address=address)
@@ -36,7 +36,7 @@ def state(request: HttpRequest) -> JsonResponse:
 def upload(request: HttpRequest) -> JsonResponse:
     """Store the picture in the body, and return its address. For a refused picture, return the reason."""
     actor = acting.current_actor(request)
-    if actor is None or not actor.has_role(Role.CREATOR):
+    if actor is None or not (actor.has_role(Role.CREATOR) or actor.edits_given_projects):
         raise Http404
     try:
         row = uploads.upload(actor=actor, file=request.body, at=timezone.now())

@@ -180,7 +180,11 @@ class Site(AdminSite):
             for each in self._registry.values()
             if isinstance(each, SiteModelAdmin) and each.nav and each.has_module_permission(request)
         ]
-        pages = [(each.nav, reverse(f"admin:{each.name}")) for each in site_pages if each.is_for(request)]
+        pages = [
+            (each.nav, reverse(f"admin:{each.name}"))
+            for each in site_pages
+            if each.nav and each.is_for(request)
+        ]
         entries = [
             {**nav._asdict(), "address": address, "is_here": request.path.startswith(address)}
             for nav, address in (*lists, *pages)

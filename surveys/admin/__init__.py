@@ -1,3 +1,3 @@
 """The admin pages of this app."""
 
-from surveys.admin import home, jobs, people, planned_times, projects, script_history  # noqa: F401 - they register
+from surveys.admin import home, jobs, member_list, people, planned_times, projects, script_history  # noqa: F401 - they register

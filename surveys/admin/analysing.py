@@ -29,7 +29,7 @@ def analyse(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     if covers not in COVERS:
         raise Http404
     try:
-        access.require_editor(actor=page.actor, project=page.project)
+        access.require_owner(actor=page.actor, project=page.project)
     except Forbidden as refusal:
         return results.refused(request, page, refusal)
     if request.method != "POST":

@@ -16,7 +16,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from communities.ground.errors import Forbidden
+from communities.ground.errors import Forbidden, Unavailable
 from communities.staff import listing
 from communities.staff.listing import Column, Empty, Filter, Listing, Order, Walk
 from communities.staff.texts import moment
@@ -30,6 +30,7 @@ from surveys.engine.language.values import day_in_words
 from surveys.services.ai_work import codebook
 from surveys.services.ground import access
 from surveys.services.responses import reading
+from surveys.services.responses import service as response_service
 from surveys.services.responses.reading import AnswerReading
 from surveys.services.results import written
 from surveys.services.results.written import WrittenAnswers
@@ -63,13 +64,18 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
     found = written.answers(project=project, block_id=block_id, selection=form.selection, other_id=other_id)
     keeps = {name: f"{form.cleaned_data[name]}" for name in (*DAYS, "where") if form.cleaned_data.get(name)}
     asked = request.GET.urlencode()
-    list_page = listing.draw(request, _listing(page, block, found, keeps, asked and f"?{asked}"), found.rows)
+    spec = _listing(page, block, found, keeps, asked and f"?{asked}")
+    try:
+        with response_service.selecting_slot(project, form.selection.where):
+            list_page = listing.draw(request, spec, found.rows)
+    except Unavailable as refusal:
+        return results.refused(request, page, refusal)
     query = f"?{form.query}" if form.query else ""
     is_read = block.is_read and other_id is None
     context = {
         "themes_address": (
             reverse("admin:surveys_project_results_themes", args=[project.pk, block_id])
-            if page.may_edit and is_read
+            if page.may_own and is_read
             else ""
         ),
         "page": list_page,
@@ -117,7 +123,7 @@ def _listing(
     def read_as(row: Any) -> Mapping[str, object]:
         found = readings.get((row.pk, block.id))
         correction = reverse("admin:surveys_project_results_answer", args=[project.pk, block.id, row.pk])
-        is_offered = page.may_edit and block.section != "intro" and (found or titles) and not block.other
+        is_offered = page.may_own and block.section != "intro" and (found or titles) and not block.other
         address = f"{correction}{query}" if is_offered else ""
         return {"reading": found, "correct_address": address, "asked": written.asked_of(row, longest=LONGEST)}
 

@@ -19,6 +19,7 @@ from communities.ground.text_field import TextField
 from communities.staff import acting
 from communities.staff.base import SiteModelAdmin
 from surveys.admin.cards import PRIVACY, Card, CardField, CardSelect
+from surveys.admin.opening import AUDIENCES
 from surveys.ai import provider_is_free
 from surveys.models import Project
 from surveys.services.projects import service as projects
@@ -36,7 +37,7 @@ STARTS = {
 
 
 class NewProjectForm(once.CreationForm):
-    """Name, type and privacy, and the starting point of the script."""
+    """Name, type, privacy and audience, and the starting point of the script."""
 
     name = TextField(
         label="Name",
@@ -48,6 +49,11 @@ class NewProjectForm(once.CreationForm):
         label=privacy_words.QUESTION,
         cards=PRIVACY,
         help_text="You can change this until the first response.",  # see `_say_the_default`
+    )
+    participation = CardField(
+        label="Who may answer?",
+        cards=AUDIENCES,
+        help_text="You are asked again before it opens.",
     )
     start = CardField(label="How do you want to start?", cards=STARTS)
 
@@ -68,9 +74,15 @@ def new_project(page: SiteModelAdmin[Project], request: HttpRequest) -> HttpResp
     of_community = communities.get_settings(community_id=actor.community_id).default_anonymous_mode
     default = str(PRIVACY_BY_DEFAULT[of_community][0].value)
     asked = request.GET.get("type", "convo")
-    initial = {"type": asked if asked in TYPES else "convo", "privacy_mode": default, "start": "empty"}
+    initial = {
+        "type": asked if asked in TYPES else "convo",
+        "privacy_mode": default,
+        "participation": Project.Participation.PRIVATE,
+        "start": "empty",
+    }
     form = NewProjectForm(request.POST if request.method == "POST" else None, initial=initial)
     form.fields["name"].widget.attrs["data-focus"] = ""
+    form.fields["participation"].required = False  # members, without a choice
     _say_the_default(form, privacy_words.OF_NEW[of_community or "no"])
     if provider_is_free():
         _say_that_no_ai_writes(form)
@@ -105,9 +117,12 @@ def _say_the_default(form: NewProjectForm, words: PrivacyWords) -> None:
 def _create(form: NewProjectForm, actor: Actor, default: str) -> str:
     """Create the project, and return the address where its script begins."""
     data = form.cleaned_data
-    fields: dict[str, Any] = {"name": data["name"], "type": data["type"]}
+    # A copy for others is for staff to allow (rule 2.40), on the tab Share.
+    fields: dict[str, Any] = {"name": data["name"], "type": data["type"], "is_cloneable": False}
     if data["privacy_mode"] != default:  # the default may also round times to the day
         fields["privacy_mode"] = data["privacy_mode"]
+    if data["participation"] == Project.Participation.OPEN_WEB:
+        fields["delivery"] = {"audience": {"participation": data["participation"]}}
     project = projects.create_project(actor=actor, fields=fields, at=timezone.now()).project
     script = reverse("admin:surveys_project_script", args=[project.pk])
     if data["start"] == "empty":

@@ -124,14 +124,16 @@ class DeliveryForm(ScheduleForm):
             "What people agree to before their first answer is stored, and how long answers are kept.",
             "hidden",
             ("consent", "keep_responses_days"),
+            is_rare=True,
         ),
         Section("How often", "", "limit", ("max_completes_per_user", "change_poll", "lock_graded_answers")),
         Section(
             "How many",
-            "If a limit is reached, the page says so. Earlier answers are kept as an unfinished "
-            "response. Deleting a response frees its place.",
+            "If a limit is reached, the page says so. A response that is refused at its end is kept as "
+            "partial, and marked. Deleting a completed response frees its place.",
             "limit",
             ("max_completes", "quotas"),
+            is_rare=True,
         ),
         Section(
             "Robots and crowds",
@@ -140,6 +142,7 @@ class DeliveryForm(ScheduleForm):
             "web",
             ("max_begun_per_minute",),
             more="admin/surveys/project/proofs.html",
+            is_rare=True,
         ),
         Section("On the page", "", "web", ("advance_on_choice", "review", "indexed")),
         Section(
@@ -153,6 +156,7 @@ class DeliveryForm(ScheduleForm):
             "What the link to the survey may say about where somebody comes from, such as ?campaign=mail.",
             "link",
             ("address_fields",),
+            is_rare=True,
         ),
         Section(
             "Invitation",
@@ -163,6 +167,7 @@ class DeliveryForm(ScheduleForm):
                 *PREMIUM_INVITATION,
             ),
             more="admin/surveys/project/invitation.html",
+            is_rare=True,
         ),
     )
 
@@ -210,7 +215,7 @@ class DeliveryForm(ScheduleForm):
         min_value=1,
         max_value=MAX_DAYS_KEPT,
         required=False,
-        help_text="Responses are deleted for good so many days after they were sent, unfinished ones after "
+        help_text="Responses are deleted for good so many days after they were sent, partial ones after "
         "their last answer. People are told. Empty: they are kept.",
     )
     max_completes = forms.IntegerField(
@@ -454,12 +459,13 @@ class DeliveryForm(ScheduleForm):
     def tell_places(self) -> None:
         """Say how far each limit of completed responses is used, and what looks like a mistake in a row."""
         notes: dict[str, list[str]] = {}
-        tells_figures = self.page.may_edit or not self.project.is_anonymous  # rule 7.122
+        tells_figures = self.page.may_own or not self.project.is_anonymous  # rule 7.122
         for each in places.figures(self.project) if tells_figures else ():
             state = (
                 " They are being counted." if each.is_counting else " They are full." if each.is_full else ""
             )
-            text = f"{each.filled:,} of {each.limit:,} are taken.{state}"
+            refused = f" Refused at the end: {each.refused:,}." if each.refused else ""
+            text = f"{each.filled:,} of {each.limit:,} are taken.{state}{refused}"
             if each.where:
                 notes.setdefault(each.where, []).append(text)
             else:

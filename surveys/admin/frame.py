@@ -45,8 +45,21 @@ class ProjectPage:
 
     @property
     def may_edit(self) -> bool:
-        """Whether the actor may change it: creators may change their own, admins any."""
+        """Whether the actor may change its script and settings."""
         return access.may_edit(actor=self.actor, project=self.project)
+
+    @property
+    def may_own(self) -> bool:
+        """Whether the actor has the rights of its creator, also over its responses."""
+        return access.may_own(actor=self.actor, project=self.project)
+
+    @property
+    def tells_counts(self) -> bool:
+        """Whether the actor may know how many have answered what in the script that they edit.
+
+        On anonymous projects only owners may, because each new answer would change the count (rule 7.12).
+        """
+        return self.may_own or (self.may_edit and not self.project.is_anonymous)
 
     def require_responses_reader(self) -> None:
         """Raise Http404 for actors who may not read single responses."""
@@ -84,6 +97,7 @@ class ProjectPage:
             "project": self.project,
             "actor": self.actor,
             "may_edit": self.may_edit,
+            "may_own": self.may_own,
             "header": header.header_of(self.project, self.actor, self.at),
             "at": self.at,
             "tabs": [

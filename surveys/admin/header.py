@@ -163,7 +163,7 @@ def _tools(project: Project, actor: Actor, at: datetime) -> tuple[Tool | None, l
         more.append(Tool("Rename", reverse("admin:surveys_project_rename", args=[project.pk])))
     if actor.has_role(Role.CREATOR):
         more.append(Tool("Clone", asks("clone", project)))
-    if access.may_edit(actor=actor, project=project):
+    if access.may_own(actor=actor, project=project):
         more.append(Tool("Delete", asks("delete", project), is_dangerous=True))
     return main, more
 
@@ -191,7 +191,7 @@ def figures_of(projects: Sequence[Project], actor: Actor) -> Mapping[int, Figure
             project.pk, (0, 0, 0)
         )
     stepped = [
-        each for each in projects if each.is_anonymous and not access.may_edit(actor=actor, project=each)
+        each for each in projects if each.is_anonymous and not access.may_own(actor=actor, project=each)
     ]
     shown = steps.totals(projects=stepped) if stepped else {}
     readable = [each.pk for each in projects if access.may_read_people(actor=actor, project=each)]

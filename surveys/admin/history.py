@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
 from communities.ground.errors import Forbidden, Unavailable
 from communities.models import AuditEntry
 from communities.staff import audit_trail, listing
@@ -29,7 +30,7 @@ KINDS = ("project", "script", "response", "responses", "analysis")
 def history(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """The list, newest first."""
     try:
-        access.require_editor(actor=page.actor, project=page.project)
+        access.require_owner(actor=page.actor, project=page.project)
     except Forbidden as refusal:
         return results.refused(request, page, refusal)
     spec = audit_trail.listing(
@@ -59,15 +60,22 @@ def entry(request: HttpRequest, page: ProjectPage, entry_id: uuid.UUID) -> HttpR
         "facts": audit_trail.facts(row),
         "differences": audit_trail.differences(row),
         "back": page.address(),
+        "restore": _restoring(page) if row.action == Action.SCRIPT_UPDATED else "",
     }
     return page.render(request, "admin/surveys/project/history_entry.html", context)
+
+
+def _restoring(page: ProjectPage) -> str:
+    """The editor's list of earlier versions; empty while the script cannot be replaced."""
+    is_closed = page.may_edit and not page.project.is_live_at(page.at)
+    return f"{address_of(page.project.pk, 'script')}?start=version" if is_closed else ""
 
 
 @project_tab("history")
 @require_safe
 def export(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBase:
     """A file of the entries that the filters choose."""
-    if not page.may_edit or format not in audit_trail.FORMATS:
+    if not page.may_own or format not in audit_trail.FORMATS:
         raise Http404
     try:
         return audit_trail.export(
@@ -90,7 +98,7 @@ def addresses(actor: Actor, ids: Collection[int]) -> dict[int, str]:
 
 
 def _entries(page: ProjectPage) -> QuerySet[AuditEntry]:
-    if not page.may_edit:
+    if not page.may_own:
         raise Http404
     return audit_trail.rows(actor=page.actor, project_id=page.project.pk)
 

@@ -26,7 +26,6 @@ from communities.staff.texts import time_of_day
 from surveys.admin.frame import address_of
 from surveys.admin.header import count_in_words, figures_of, state_cell
 from surveys.ai import provider_is_free
-from surveys.models import Project
 from surveys.services.ground import lookup
 
 FEW_CREDITS = 5
@@ -37,7 +36,7 @@ MOST_PROJECTS_OF_BEGINNERS = 10
 @add_attention
 def closing_today(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
     """Projects that are scheduled to close today, in the community's time zone."""
-    if actor.is_member:
+    if actor.is_member and not actor.grants:
         return []
     at = timezone.now()
     midnight = timezone.localtime(at).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
@@ -87,11 +86,11 @@ def first_steps(request: HttpRequest, actor: Actor) -> Sequence[FirstStep]:
     """The first steps from an empty community to the first response."""
     if not actor.sees_drafts:
         return []
-    own = Project.objects.in_community(actor.community_id).order_by("-created_at", "-pk")
-    projects = lookup.load_page(own, 0, MOST_PROJECTS_OF_BEGINNERS + 1)
+    at = timezone.now()
+    seen = lookup.visible(actor=actor, at=at).order_by("-created_at", "-pk")
+    projects = lookup.load_page(seen, 0, MOST_PROJECTS_OF_BEGINNERS + 1)
     if len(projects) > MOST_PROJECTS_OF_BEGINNERS:
         return []
-    at = timezone.now()
     newest = projects[0].pk if projects else None
     listing = reverse("admin:surveys_project_changelist")
     has_questions = any(each.question_count for each in projects)

@@ -22,7 +22,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from communities.forms import once
 from communities.gate.downloads import download
-from communities.ground.errors import Refusal
+from communities.ground.errors import NotFound, Refusal
+from communities.ground.moment_field import MomentField
 from communities.ground.slots import of_community
 from communities.ground.text_field import TextField
 from communities.ground.transactions import in_transaction
@@ -36,7 +37,7 @@ from surveys.admin.frame import ProjectPage, Tab, project_tab
 from surveys.admin.opening import audience_in_words
 from surveys.models import PersonalLink
 from surveys.services.conversations.admission import MOST_DIGITS
-from surveys.services.links import addresses, files, mailing
+from surveys.services.links import addresses, files, mailing, reminders
 from surveys.services.links import service as links
 from surveys.services.links.mailing import Choice, Reach, Who
 
@@ -47,12 +48,12 @@ PREVIEW = "admin/surveys/project/links_preview.html"
 HOME = "share_links"
 
 
-def _editors_page(view: Tab) -> Callable[..., HttpResponseBase]:
-    """A page of the tab Share for people who may edit the project. Raises PermissionDenied for others."""
+def _owners_page(view: Tab) -> Callable[..., HttpResponseBase]:
+    """A page of the tab Share for people who own the project. Raises PermissionDenied for others."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, page: ProjectPage, **parts: object) -> HttpResponseBase:
-        if not page.may_edit:
+        if not page.may_own:
             raise PermissionDenied
         return view(request, page, **parts)
 
@@ -62,10 +63,17 @@ def _editors_page(view: Tab) -> Callable[..., HttpResponseBase]:
 # --- The list -------------------------------------------------------------------------------------------
 
 
-@_editors_page
-@require_safe
+@_owners_page
+@require_http_methods(["GET", "HEAD", "POST"])
 def all_links(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
-    """The links of a project, newest first, and the state of the mails."""
+    """The links of a project, newest first, the state of the mails, and the planned reminders.
+
+    POST plans or cancels a reminder.
+    """
+    form = ReminderForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and (done := _change_plan(page, form, request.POST.get("cancel", ""))):
+        messages.success(request, done)
+        return HttpResponseRedirect(page.address(HOME), status=303)
     rows = links.with_names(links.of_project(project=page.project))
     context = {
         "page": listing.draw(request, _listing(page), rows),
@@ -77,8 +85,33 @@ def all_links(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         ],
         "send_address": page.address("share_links_send"),
         "back": page.address("share"),
+        "form": form,
+        "planned": reminders.waiting(project=page.project),
+        "ended": reminders.ended(project=page.project),
+        "most_planned": reminders.MOST_PLANNED,
     }
-    return page.render(request, LIST, context)
+    return page.render(request, LIST, context, status=422 if form.errors else 200)
+
+
+class ReminderForm(forms.Form):
+    due_at = MomentField(label="When", required=True)
+
+
+def _change_plan(page: ProjectPage, form: ReminderForm, cancelled: str) -> str:
+    """Plan a reminder, or cancel one by its id. Returns what was done; empty if the form has faults."""
+    whose = {"actor": page.actor, "project_id": page.project.pk, "at": page.at}
+    try:
+        if cancelled.isdecimal() and len(cancelled) <= MOST_DIGITS:
+            reminders.cancel(**whose, reminder_id=int(cancelled))
+            return "The reminder is cancelled."
+        if form.is_valid():
+            reminders.plan(**whose, due_at=form.cleaned_data["due_at"])
+            return "The reminder is planned."
+    except NotFound as refusal:
+        return refusal.message
+    except Refusal as refusal:
+        refusals.add_to_form(form, refusal)
+    return ""
 
 
 def _listing(page: ProjectPage) -> Listing[PersonalLink]:
@@ -147,7 +180,7 @@ def _mail_state(link: PersonalLink, mails: Mapping[int, str], *, has_refused: bo
     return format_html("<span>{}</span>", told)
 
 
-@_editors_page
+@_owners_page
 @require_safe
 def file(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBase:
     """The valid links as a file with names, mail addresses and the links' addresses."""
@@ -169,7 +202,7 @@ def file(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBa
 # --- One link -------------------------------------------------------------------------------------------
 
 
-@_editors_page
+@_owners_page
 @require_safe
 def one(request: HttpRequest, page: ProjectPage, link_id: uuid.UUID) -> HttpResponseBase:
     """One link: its address, the progress of its member, and the possible actions."""
@@ -210,7 +243,7 @@ def _link(page: ProjectPage, link_id: uuid.UUID) -> PersonalLink:
     return link
 
 
-@_editors_page
+@_owners_page
 def revoke(request: HttpRequest, page: ProjectPage, link_id: uuid.UUID) -> HttpResponseBase:
     """Revoke a link."""
     _link(page, link_id)
@@ -265,7 +298,7 @@ class SendForm(once.TicketForm):
         return Choice(cleaned.get("who") or Who.ALL, cleaned["term"], cleaned.get("member"))
 
 
-@_editors_page
+@_owners_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def send(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """Choose and write; check the mail and the counts; send."""

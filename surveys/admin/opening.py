@@ -47,7 +47,8 @@ AUDIENCES = {
     "open_web": Card("Anyone with the link", "No account is needed. Share the address.", "open-web"),
     "private": Card(
         "Members",
-        "Only members of this community. They sign in, or come by a personal link.",
+        "Only people who have joined this community. They sign in, or come by a personal link. Everybody "
+        "else reads that they cannot answer.",
         "private",
     ),
 }
@@ -348,7 +349,7 @@ def _results_in_words(project: Project) -> str:
         return "Its totals are shared: members, and everybody with the address of the results page, see them."
     if project.privacy_mode == Project.PrivacyMode.TRANSPARENT:
         return "Members of the community can see its results."
-    return "Only the author and the community’s admins see its results, until you share them."
+    return "Only the authors and the community’s admins see its results, until you share them."
 
 
 def _rewards_in_words(project: Project) -> str:

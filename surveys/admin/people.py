@@ -19,7 +19,7 @@ from django.utils import timezone
 from communities.gate.authentication import caller_cache
 from communities.gate.downloads import download
 from communities.ground import wire
-from communities.ground.actors import Actor, Role
+from communities.ground.actors import Actor, Level, Role
 from communities.ground.errors import Forbidden, NotFound, Refusal
 from communities.ground.slots import of_community
 from communities.ground.text_field import TextField
@@ -63,7 +63,9 @@ def responses(request: HttpRequest, actor: Actor, member: Member) -> list[profil
     ).exclude(pk__in=ResponseDeletion.objects.values("response_id"))
     if not actor.is_admin:  # otherwise responses that they may not read could fill the list
         is_open_to_all = Q(project__privacy_mode=Project.PrivacyMode.TRANSPARENT)
-        conversations = conversations.filter(is_open_to_all | Q(project__author_id=actor.user_id))
+        owned = [pk for pk, level in actor.grants.items() if level == Level.OWN]
+        is_own = Q(project__author_id=actor.user_id) | Q(project_id__in=owned)
+        conversations = conversations.filter(is_open_to_all | is_own)
     newest = conversations.exclude(project__privacy_mode=Project.PrivacyMode.ANONYMOUS).order_by(
         "-started_at", "-pk"
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -57,6 +57,9 @@ class Section:
     picture: str
     names: Sequence[str]
     more: str = ""  # a template with further text, drawn below the fields
+    is_rare: bool = False  # folded, with a line that says what is set in it
+    is_open: bool = False
+    set_fields: str = ""
 
     @property
     def anchor(self) -> str:
@@ -72,6 +75,9 @@ class IdsField(TextField):
         super().__init__(label=label, help_text=help_text, required=False, widget=widget)
 
 
+OWNERS_FIELDS = {"keep_responses_days"}  # which people who may only edit do not change
+
+
 class ProjectForm(forms.Form):
     """Fields of a project. `paths` maps the form's names to paths of the contract."""
 
@@ -84,7 +90,8 @@ class ProjectForm(forms.Form):
         super().__init__(data, initial=self.values_of(page.project))
         for name, field in self.fields.items():
             field.show_hidden_initial = self.compares and name in self.paths
-            field.disabled = field.disabled or not page.may_edit
+            is_closed = not (page.may_own if name in OWNERS_FIELDS else page.may_edit)
+            field.disabled = field.disabled or is_closed
 
     def values_of(self, project: Project) -> dict[str, Any]:
         """The form's values of the project."""
@@ -191,7 +198,14 @@ class ProjectForm(forms.Form):
         sections = [
             (each, [self[name] for name in each.names if name in self.fields]) for each in self.sections
         ]
-        return [(section, fields) for section, fields in sections if fields or section.more]
+        return [(self._folded(each, fields), fields) for each, fields in sections if fields or each.more]
+
+    def _folded(self, section: Section, fields: Sequence[BoundField]) -> Section:
+        """A rare section with the labels of the fields that are set; open if one of them has a fault."""
+        if not section.is_rare:
+            return section
+        labels = [str(each.label) for each in fields if each.initial not in (None, "", False, [], ())]
+        return replace(section, set_fields=", ".join(labels), is_open=any(each.errors for each in fields))
 
 
 def premium(form: ProjectForm, name: str) -> None:

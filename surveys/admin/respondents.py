@@ -8,7 +8,8 @@ from communities.services.people import members
 from surveys.models import Conversation, Project
 
 SUSPECTED = (("true", "Suspected"), ("false", "Not suspected"))
-STATUSES = (("completed", "Complete"), ("partial", "So far"))
+STATUSES = (("completed", "Completed"), ("partial", "Partial"))
+REFUSED = (Conversation.FULL, "Refused: full")  # partial, because a limit refused the end
 
 
 def noun_of(project: Project) -> str:

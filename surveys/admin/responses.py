@@ -23,7 +23,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.views.decorators.http import require_http_methods, require_safe
 
-from communities.ground.errors import Forbidden, NotFound
+from communities.ground.errors import Forbidden, NotFound, Unavailable
 from communities.services.people import members
 from communities.staff import day_range, listing
 from communities.staff.listing import Column, Empty, Filter, Listing, Order
@@ -31,14 +31,15 @@ from communities.staff.texts import moment, number
 from surveys import response_sources
 from surveys.admin import exporting, results
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.admin.respondents import STATUSES, SUSPECTED, names_of, noun_of, title_of
+from surveys.admin.respondents import REFUSED, STATUSES, SUSPECTED, names_of, noun_of, title_of
 from surveys.drawing.figures.filters import ConditionForm
 from surveys.models import Conversation, Project
-from surveys.services.conversations import admission
+from surveys.services.conversations import admission, places
 from surveys.services.conversations.admission import ProofFigures
 from surveys.services.ground import access
 from surveys.services.responses import deletion, reading
 from surveys.services.responses import listing as response_list
+from surveys.services.responses import service as response_service
 from surveys.services.responses.listing import ListedScore
 from surveys.services.results import figures
 
@@ -56,19 +57,23 @@ def responses(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """The list, newest first."""
     try:
         access.require_responses_reader(actor=page.actor, project=page.project, at=page.at)
-    except Forbidden as refusal:
+        spec, rows, form = _selected(request, page)
+        spec = replace(spec, address_of=_addresses(page, listing.query_of(request, spec)))
+        with response_service.selecting_slot(page.project, form and form.condition.where):
+            drawn = listing.draw(request, spec, rows)
+    except (Forbidden, Unavailable) as refusal:
         return results.refused(request, page, refusal)
-    spec, rows, form = _selected(request, page)
-    spec = replace(spec, address_of=_addresses(page, listing.query_of(request, spec)))
     count = figures.responses(page.project.pk)
     context = {
-        "page": listing.draw(request, spec, rows),
+        "page": drawn,
         "condition": form,
         "script_address": page.address("script") if page.may_edit else "",
         "noun": noun_of(page.project),
         "leaving": _leaving(page),
         "proofs": proofs_of(page.project),
         "suspected_address": f"{page.address()}?suspected=true",
+        "refused": places.refused(page.project) if _may_be_refused(request, page.project) else 0,
+        "refused_address": f"{page.address()}?status={REFUSED[0]}",
         "exports": exporting.offered(page, query="", count=count) if count else None,
     }
     return page.render(request, LIST, context)
@@ -83,14 +88,15 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
         details = reading.read(
             response_id=response_id, project=page.project, actor=page.actor, at=page.at, start=start
         )
+        spec, rows, form = _selected(request, page)
+        among = listing.narrowed(request, spec, rows)
+        with response_service.selecting_slot(page.project, form and form.condition.where):
+            before, after = reading.neighbours(rows=among, response_id=response_id)
     except NotFound:
         raise Http404(GONE) from None
-    except Forbidden as refusal:
+    except (Forbidden, Unavailable) as refusal:
         return results.refused(request, page, refusal)
-    spec, rows, _ = _selected(request, page)
     query = listing.query_of(request, spec)
-    among = listing.narrowed(request, spec, rows)
-    before, after = reading.neighbours(rows=among, response_id=response_id)
     names = names_of(page.project, [details.conversation])
     leaving = {each.response_id: each for each in deletion.marked(project=page.project)}
     context = {
@@ -103,7 +109,7 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
         "is_narrowed": bool(query),
         "before": before and _address(page, "response", before) + query,
         "after": after and _address(page, "response", after) + query,
-        "delete_address": _address(page, "response_delete", response_id) if page.may_edit else "",
+        "delete_address": _address(page, "response_delete", response_id) if page.may_own else "",
         "leaving": leaving.get(response_id),
         "restore_address": _address(page, "response_restore", response_id),
         "agreed_at": datetime.fromisoformat(details.consent["at"]) if details.consent else None,
@@ -131,7 +137,7 @@ def delete(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> H
     """
     project, noun = page.project, noun_of(page.project)
     try:
-        access.require_editor(actor=page.actor, project=project)
+        access.require_owner(actor=page.actor, project=project)
         details = reading.read(response_id=response_id, project=project, actor=page.actor, at=page.at)
         if request.method == "POST":
             deletion.mark(response_id=response_id, project=project, actor=page.actor, at=page.at)
@@ -237,7 +243,8 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
     if project.is_poll:
         columns = [each for each in columns if each.label not in ("Status", "Begun", "Answers")]
     else:
-        filters.insert(0, Filter("status", "Status", STATUSES, _by_status))
+        statuses = [*STATUSES, REFUSED] if _may_be_refused(request, project) else STATUSES
+        filters.insert(0, Filter("status", "Status", statuses, _by_status))
     if tells_scores:
         columns = [each for each in columns if each.label != "Begun"]  # the table would be too wide
         columns.insert(2, Column("Score", lambda row: _score(scores.get(row.pk)), is_number=True))
@@ -259,11 +266,19 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
     )
 
 
+def _may_be_refused(request: HttpRequest, project: Project) -> bool:
+    """Whether the list can be filtered by refusals at the end; also while a limit is taken away."""
+    has_limit = bool(project.quotas) or project.max_completes is not None
+    return has_limit or request.GET.get("status") == REFUSED[0]
+
+
 def _tells_scores(page: ProjectPage) -> bool:
     """Whether the list has a column of scores, for people who see scores on the page of a response."""
     project = page.project
     return (
-        project.scoring_enabled and project.script_is_scored and access.may_read_solutions(actor=page.actor)
+        project.scoring_enabled
+        and project.script_is_scored
+        and access.may_read_solutions(actor=page.actor, project=page.project)
     )
 
 
@@ -296,6 +311,8 @@ def _orders(project: Project, *, is_by_time: bool) -> Mapping[str, Order]:
 
 
 def _by_status(rows: QuerySet[Any], status: str) -> QuerySet[Any]:
+    if status == REFUSED[0]:
+        return rows.filter(outcome__startswith=status)
     return rows.filter(completed_at__isnull=status == "partial")
 
 
@@ -308,14 +325,21 @@ def _by_provider(rows: QuerySet[Any], provider: str) -> QuerySet[Any]:
 
 
 def _status(row: Conversation) -> SafeString:
-    sign, word = ("done", "Complete") if row.completed_at else ("pending", "So far")
-    mark = format_html(' <span class="badge">{}</span>', "Suspected") if row.is_suspected else ""
-    return format_html('<span class="state {}">{}</span>{}', sign, word, mark)
+    (_, done), (_, partial) = STATUSES
+    sign, word = ("done", done) if row.completed_at else ("pending", partial)
+    marks = [(REFUSED[1],)] if row.outcome else []
+    marks += [("Suspected",)] if row.is_suspected else []
+    return format_html(
+        '<span class="state {}">{}</span>{}',
+        sign,
+        word,
+        format_html_join("", ' <span class="badge">{}</span>', marks),
+    )
 
 
 def _leaving(page: ProjectPage) -> Sequence[Mapping[str, object]]:
     """The responses that will be deleted, for people who may undo that."""
-    if not page.may_edit:
+    if not page.may_own:
         return ()
     return [
         {

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -37,7 +36,7 @@ from surveys.drawing.figures.filters import ConditionForm, ResultsForm
 from surveys.drawing.figures.overview import StaffCard
 from surveys.drawing.figures.scores import score_cards, variable_cards
 from surveys.engine.flow.wording import heading
-from surveys.models import Project, ResultsCount
+from surveys.models import ResultsCount
 from surveys.services.ai_work import codebook
 from surveys.services.counting import sent_fields
 from surveys.services.exports import service as exports
@@ -92,7 +91,7 @@ def export(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
             format=choice.format,
             selection=form.selection,
             with_bom=choice.with_bom,
-            solutions=access.may_read_solutions(actor=page.actor),
+            solutions=access.may_read_solutions(actor=page.actor, project=page.project),
             codes=choice.codes,
             own_values=choice.own_values,
             marks_missing=choice.marks_missing,
@@ -166,7 +165,7 @@ def draw(
     status = overview.analysis_status(project, covers=form.covers)
     texts = overview.texts_of(totals, status.done, is_narrowed=form.is_narrowed)
     is_filtered = bool(form.query)
-    solutions = access.may_read_solutions(actor=page.actor)
+    solutions = access.may_read_solutions(actor=page.actor, project=page.project)
     right: Mapping[int, int] = {}
     if solutions and job is None:
         right = figures.right_sets(project=project, script=form.script, selection=form.selection)
@@ -174,7 +173,6 @@ def draw(
         project,
         totals,
         texts,
-        divided_by=form.divided_by,
         is_filtered=is_filtered,
         marks_solutions=solutions,
         right_sets=right,
@@ -183,11 +181,12 @@ def draw(
         **_frame_of(request, page),
         "form": form,
         "is_filtered": is_filtered,
-        "divided_by": _prompt(project, form.divided_by),
+        "cross_address": _cross_address(page, form),
+        "divided_by": _compared_by(totals, form),
         "facts": overview.facts_of(totals, is_poll=project.is_poll),
         "is_empty": not totals.conversation_count,
         "funnel": None if project.is_poll else overview.funnel_of(project, totals),
-        "fields": field_cards(totals, divided_by=form.divided_by, is_filtered=is_filtered),
+        "fields": field_cards(totals, is_filtered=is_filtered),
         "scores": score_cards(totals, is_filtered=is_filtered),
         "variables": variable_cards(totals, is_filtered=is_filtered),
         "is_partial": form.covers == "partial",
@@ -200,7 +199,7 @@ def draw(
         "refusal": refusal.message if refusal else "",
         "counting": _progress_of(page, form, job) if job else None,
         "exports": exporting.offered(page, query=form.query, count=totals.conversation_count),
-        "may_analyse": page.may_edit,
+        "may_analyse": page.may_own,
         "credits_left": project.community.bot_credits,
         "csrf": get_token(request),
     }
@@ -280,7 +279,10 @@ def reload_page() -> HttpResponse:
 
 
 def results_form(
-    request: HttpRequest, page: ProjectPage, overrides: Mapping[str, str] | None = None
+    request: HttpRequest,
+    page: ProjectPage,
+    overrides: Mapping[str, str] | None = None,
+    kind: type[ResultsForm] = ResultsForm,
 ) -> ResultsForm:
     """The filters of the address."""
     project = page.project
@@ -288,14 +290,16 @@ def results_form(
     data = request.GET.copy()
     data.update(overrides or {})
     zone, fields = page.zone_of_days(request), sent_fields.offered(project=project)
-    return ResultsForm(
+    is_read = any(block.is_read for block in catalogue.blocks.values())
+    return kind(
         data,
         catalogue,
         zone=zone,
         zone_reason=page.zone_reason,
         fields=fields,
         language=community_settings.language(community_id=project.community_id) if "where" in data else "",
-        solutions=access.may_read_solutions(actor=page.actor),
+        solutions=access.may_read_solutions(actor=page.actor, project=page.project),
+        themed=codebook.ids_by_title(project_id=project.pk) if is_read else (),
     )
 
 
@@ -306,7 +310,7 @@ def condition_form(request: HttpRequest, page: ProjectPage) -> ConditionForm:
         request.GET,
         scripts.catalogue(project_id=project.pk, revision=project.revision).script,
         language=community_settings.language(community_id=project.community_id),
-        solutions=access.may_read_solutions(actor=page.actor),
+        solutions=access.may_read_solutions(actor=page.actor, project=page.project),
     )
 
 
@@ -357,9 +361,7 @@ def _read(page: ProjectPage, form: ResultsForm | None) -> Figures | ResultsCount
 
 def _progress_of(page: ProjectPage, form: ResultsForm | None, job: ResultsCount) -> dict[str, object]:
     address = reverse("admin:surveys_project_results_counting", args=[page.project.pk])
-    query = form.query if form else ""
-    if form and form.divided_by:
-        query += f"&{urlencode({'segment_by': form.divided_by})}"
+    query = form.whole_query if form else ""
     text = PART_COUNTED if query else SCORES_COUNTED
     return {"progress": job.progress, "address": f"{address}?{query}", "text": text}
 
@@ -454,13 +456,20 @@ def _theme_pages(
         answers = reverse("admin:surveys_project_results_answers", args=[project.pk, block_id])
         query = f"{form.query}&" if form.query else ""
         links = {title: f"{answers}?{query}theme={pk}" for title, pk in themes.get(block_id, {}).items()}
-        return ThemePages(edit if page.may_edit else "", links)
+        return ThemePages(edit if page.may_own else "", links)
 
     return {each.card.id: pages(each.card.id) for each in cards if each.is_read}
 
 
-def _prompt(project: Project, block_id: int | str | None) -> str:
-    if block_id is None or isinstance(block_id, str):
-        return block_id or ""
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
-    return heading(catalogue.blocks[block_id].prompt, catalogue.script)
+def _compared_by(totals: Figures, form: ResultsForm) -> str:
+    """What divides the figures, in words."""
+    by = totals.segment_by
+    return "" if by is None else heading(by["title"], form.script) if by["prompt"] else by["title"]
+
+
+def _cross_address(page: ProjectPage, form: ResultsForm) -> str:
+    """The page that crosses two questions; empty without a question that divides responses."""
+    if not form.has_questions:
+        return ""
+    address = reverse("admin:surveys_project_cross", args=[page.project.pk])
+    return f"{address}?{form.query}" if form.query else address

@@ -16,6 +16,7 @@ from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.logic_tree import Negation
 from surveys.engine.script import Script, title_case
 from surveys.models import Project
+from surveys.services.ground import history
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts.cache import Catalogue
 
@@ -89,7 +90,7 @@ class _Words:
         last = len(self.numbers) + 1
         for key in sorted({**old, **new}, key=lambda key: self.numbers.get(key, last)):
             yield from self._of_block(key, old.get(key), new.get(key))
-        if "order" in self.after:
+        if history.is_moved(*(side.get("order", ()) for side in (self.before, self.after))):
             yield self._field("order", self.before, self.after, "")
         for name in self.after:
             if name not in ("blocks", "order", *_NEVER_SHOWN):
@@ -104,9 +105,12 @@ class _Words:
             field = self._field("type", was, now, part)
             words = "Block added" if old is None else "Block removed"
             yield Difference(words, field.before, field.after, part)
+        is_reordered = history.is_moved(*(side.get("options_order", ()) for side in (was, now)))
         for name in dict.fromkeys((*was, *now)):
             if name == "options":
                 yield from self._of_options(was.get(name), now.get(name), part)
+            elif name == "options_order" and not is_reordered:
+                continue
             elif name not in told and was.get(name) != now.get(name):
                 yield self._field(name, was, now, part)
 

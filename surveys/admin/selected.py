@@ -73,19 +73,23 @@ class Deletion:
 
 
 _CLOSE_FIRST = "It is open: close it first."
-
-
-def _not_ours(actor: Actor, project: Project, at: datetime) -> str:
-    return "" if access.may_edit(actor=actor, project=project) else "Only its creator and admins may do this."
+OWNERS_ONLY = "Only its creator and admins may do this."
 
 
 def _not_closable(actor: Actor, project: Project, at: datetime) -> str:
-    is_active = project.is_live_at(at) or project.is_pending_at(at)
-    return _not_ours(actor, project, at) or ("" if is_active else "It is not open.")
+    if not access.may_edit(actor=actor, project=project):
+        return OWNERS_ONLY
+    return "" if project.is_live_at(at) or project.is_pending_at(at) else "It is not open."
 
 
 def _not_deletable(actor: Actor, project: Project, at: datetime) -> str:
-    return _not_ours(actor, project, at) or (_CLOSE_FIRST if project.is_live_at(at) else "")
+    if not access.may_own(actor=actor, project=project):
+        return OWNERS_ONLY
+    return _CLOSE_FIRST if project.is_live_at(at) else ""
+
+
+def _not_clonable(actor: Actor, project: Project, at: datetime) -> str:
+    return "" if actor.has_role(Role.CREATOR) else "Only creators and admins make projects."
 
 
 def _after_closing(projects: Sequence[Project], at: datetime) -> list[str]:
@@ -99,9 +103,7 @@ def _after_closing(projects: Sequence[Project], at: datetime) -> list[str]:
             if reveals
             else "Its post in the chat says so too."
         )
-    consequences.append(
-        "Answers given so far stay. Those of people who have not finished stay as partial responses."
-    )
+    consequences.append("Answers given so far stay. Responses that are not completed stay as partial ones.")
     if any(project.is_pending_at(at) for project in projects):
         consequences.append("A scheduled opening is cancelled.")
     if any(project.is_poll and project.poll_results_mode in (None, "hidden") for project in projects):
@@ -149,7 +151,7 @@ ACTS = {
         button="Clone",
         done="cloned",
         run=lambda actor, project, at: cloning.clone_project(actor=actor, project_id=project.pk, at=at),
-        hindrance=lambda actor, project, at: "",
+        hindrance=_not_clonable,
         consequences=_after_cloning,
     ),
     "delete": Act(
@@ -225,7 +227,7 @@ def _actor_of(request: HttpRequest, projects: QuerySet[Project]) -> Actor | None
     """The user as an actor in a community of these projects; the communities of others count as absent."""
     for community_id in sorted(set(projects.values_list("community_id", flat=True))):
         actor = acting.actor_in(request, community_id)
-        if actor is not None and actor.has_role(Role.CREATOR):
+        if actor is not None and (actor.has_role(Role.CREATOR) or actor.grants):
             return actor
     return None
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from django.http.response import HttpResponseBase
 
-from surveys.admin import address_values, delivery, links, look, opening, renaming, rewards, share
+from surveys.admin import address_values, delivery, grants, links, look, opening, renaming, rewards, share
 
 SETTINGS_ROUTES: list[tuple[str, Callable[..., HttpResponseBase], str]] = [
     ("open/", opening.open_view, "open"),
@@ -17,6 +17,7 @@ SETTINGS_ROUTES: list[tuple[str, Callable[..., HttpResponseBase], str]] = [
     ("look/preview/", look.preview, "look_preview"),
     ("rewards/", rewards.rewards, "rewards"),
     ("share/", share.share, "share"),
+    ("share/people/", grants.people, "share_people"),
     ("share/links/", links.all_links, "share_links"),
     ("share/links/send/", links.send, "share_links_send"),
     ("share/links/file/<str:format>/", links.file, "share_links_file"),

@@ -17,6 +17,7 @@ from communities.ground.errors import Conflict
 from communities.services.chat import overview
 from surveys.admin import address_values, project_forms
 from surveys.admin.frame import ProjectPage, project_tab
+from surveys.admin.look import THEME_NAMES
 from surveys.admin.opening import audience_in_words
 from surveys.admin.project_forms import ProjectForm, Section
 from surveys.models import Project
@@ -90,6 +91,7 @@ def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
             "qr_png": page.address("share_qr_png"),
             "embed": _embed(project),
             "embed_events": EMBED_EVENTS,
+            "themes": THEME_NAMES,
             "web_origin": settings.BASE_URL,
             "results_url": results_url(project) if project.share_results else "",
             "new_address": page.address("share_new_address"),
@@ -102,6 +104,7 @@ def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
             "asked": audience_in_words(project),
             "is_live": project.is_live_at(page.at),
             "links_address": page.address("share_links"),
+            "people_address": page.address("share_people"),
             "values_example": address_values.example_address(project),
             "values_address": page.address("share_values"),
             "delivery_address": page.address("delivery"),

@@ -161,7 +161,7 @@ class ThemesForm(CreationForm):
 def themes(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpResponseBase:
     """GET draws the themes of a question as a form; POST saves them, unless they have changed meanwhile."""
     try:
-        access.require_editor(actor=page.actor, project=page.project)
+        access.require_owner(actor=page.actor, project=page.project)
         book = codebook.read(project=page.project, block_id=block_id)
     except NotFound:
         raise Http404 from None
@@ -295,7 +295,7 @@ def answer(
     """GET draws the reading of one answer as a form; POST corrects it."""
     project = page.project
     try:
-        access.require_editor(actor=page.actor, project=project)
+        access.require_owner(actor=page.actor, project=project)
         access.require_responses_reader(actor=page.actor, project=project, at=page.at)
         book = codebook.read(project=project, block_id=block_id)
     except NotFound:

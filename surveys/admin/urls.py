@@ -12,7 +12,19 @@ from django.contrib import admin
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
-from surveys.admin import analysing, answers, asking, exporting, history, responses, results, themes
+from surveys.admin import (
+    analysing,
+    answers,
+    asking,
+    crossing,
+    exporting,
+    history,
+    importing,
+    participation,
+    responses,
+    results,
+    themes,
+)
 from surveys.admin.preview.urls import PREVIEW_ROUTES
 from surveys.admin.script.urls import SCRIPT_ROUTES
 from surveys.admin.settings_urls import SETTINGS_ROUTES
@@ -41,14 +53,20 @@ ROUTES: list[tuple[str, View, str]] = [
     ("results/answers/<int:block_id>/", answers.answers, "results_answers"),
     ("results/answers/<int:block_id>/<uuid:response_id>/", themes.answer, "results_answer"),
     ("results/themes/<int:block_id>/", themes.themes, "results_themes"),
+    ("results/over-time/", participation.over_time, "results_over_time"),
     ("results/export/", results.export, "results_export"),
     ("results/exported/", exporting.exported, "results_exported"),
+    ("results/cross/", crossing.cross, "cross"),
     ("results/counting/", results.counting, "results_counting"),
     ("results/analyse/", analysing.analyse, "results_analyse"),
     ("results/analysis/", analysing.progress, "results_analysis"),
     ("results/ask/", asking.ask, "results_ask"),
     ("results/ask/<int:job_id>/", asking.answer, "results_ask_answer"),
     ("responses/", responses.responses, "responses"),
+    ("responses/import/", importing.page_of_file, "responses_import"),
+    ("responses/import/file/", importing.receive, "responses_import_file"),
+    ("responses/import/progress/", importing.progress, "responses_import_progress"),
+    ("responses/import/faults/", importing.faults, "responses_import_faults"),
     ("responses/<uuid:response_id>/", responses.response, "response"),
     ("responses/<uuid:response_id>/delete/", responses.delete, "response_delete"),
     ("responses/<uuid:response_id>/restore/", responses.restore, "response_restore"),

@@ -74,7 +74,7 @@ class AnalysisOut(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField(help_text="Rounded on anonymous projects, as all times there.")
     completed_at = serializers.DateTimeField(allow_null=True)
     completion_count = serializers.IntegerField()
-    response_count = serializers.IntegerField(help_text="Answered blocks.")
+    response_count = serializers.IntegerField(help_text="Answered blocks, not responses.")
     credits_used = serializers.IntegerField(
         help_text="If it failed, those for answers that were read: the others are returned."
     )
@@ -171,7 +171,7 @@ class AnalysisViewSet(OwnWorkViewSet):
     def create(self, request: Request, project_id: int) -> Response:
         query = self.query(AskIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
-        access.require_editor(actor=self.actor, project=project)
+        access.require_owner(actor=self.actor, project=project)
         asked, _ = analysis.ask(
             actor=self.actor, project=project, with_ai=query["ai"], covers=query["status"], at=self.at
         )

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-_NONE: dict[str, Any] = {"distribution": None, "stats": None, "ranking": None, "nps": None}
+_NONE: dict[str, Any] = {
+    "distribution": None,
+    "stats": None,
+    "histogram": None,
+    "ranking": None,
+    "nps": None,
+}
+_NO_SPREAD = dict.fromkeys(("lower_quartile", "median", "upper_quartile", "standard_deviation"))
 BLOCKS: list[dict[str, Any]] = [
     {
         "block_id": 41,
@@ -72,6 +79,10 @@ RESULTS: dict[str, Any] = {
             "count": 38,
             "mean": 1.5526315789473684,
             "min": 1,
+            "lower_quartile": 1,
+            "median": 2,
+            "upper_quartile": 2,
+            "standard_deviation": 0.5038966228735666,
             "max": 2,
             "distribution": [
                 {"value": 1, "from": None, "to": None, "count": 17, "percentage": 44.74},
@@ -89,6 +100,7 @@ RESULTS: dict[str, Any] = {
             "count": 38,
             "mean": None,
             "min": None,
+            **_NO_SPREAD,
             "max": None,
             "distribution": [
                 {"value": "expert", "from": None, "to": None, "count": 21, "percentage": 55.26},
@@ -111,4 +123,61 @@ RESULTS: dict[str, Any] = {
         }
     ],
     "blocks": BLOCKS,
+}
+
+
+def _cell(count: int, row: float, column: float, all_: float, differs: str | None) -> dict[str, Any]:
+    return {
+        "count": count,
+        "row_percentage": row,
+        "column_percentage": column,
+        "percentage": all_,
+        "differs": differs,
+    }
+
+
+def _crossed(block_id: int, name: str, prompt: str, segments: list[tuple[int, str, int]]) -> dict[str, Any]:
+    return {
+        "by": str(block_id),
+        "title": prompt,
+        "block_id": block_id,
+        "block_name": name,
+        "prompt": prompt,
+        "field": None,
+        "is_multiple": False,
+        "segments": [
+            {
+                "option_id": option_id,
+                "value": value,
+                "label": None,
+                "count": count,
+                "percentage": float(count),
+            }
+            for option_id, value, count in segments
+        ],
+    }
+
+
+CROSS_TABLE: dict[str, Any] = {
+    "project_id": "1",
+    "filters": RESULTS["filters"],
+    "rows": _crossed(12, "Plan", "Which plan?", [(41, "Free", 60), (42, "Paid", 40)]),
+    "columns": _crossed(13, "Again", "Would you come again?", [(51, "Yes", 55), (52, "No", 45)]),
+    "count": 100,
+    "cells": [
+        [_cell(25, 41.67, 45.45, 25.0, "less"), _cell(35, 58.33, 77.78, 35.0, "more")],
+        [_cell(30, 75.0, 54.55, 30.0, "more"), _cell(10, 25.0, 22.22, 10.0, "less")],
+    ],
+    "test": {
+        "name": "chi-squared test with Yates' correction",
+        "p": 0.0021,
+        "statistic": 9.47,
+        "degrees_of_freedom": 1,
+        "effect": 0.33,
+        "is_beyond_chance": True,
+        "text": "The rows differ beyond chance (chi-squared test with Yates' correction, 1 degree of "
+        "freedom, p = 0.002). The association is moderate (Cramér's V = 0.33).",
+    },
+    "tested_cells": 1,
+    "notes": [],
 }

@@ -8,6 +8,7 @@ _PLAIN: dict[str, Any] = {
     "is_archived": False,
     "distribution": None,
     "stats": None,
+    "histogram": None,
     "ranking": None,
     "nps": None,
     "open_text": None,

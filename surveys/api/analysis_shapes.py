@@ -29,7 +29,27 @@ class AnalysisDistributionItemOut(EntryOut):
     )
 
 
-class AnalysisStatsOut(serializers.Serializer[Any]):
+class SpreadOut(serializers.Serializer[Any]):
+    """Quartiles and deviation. Analyses made before these were counted do not have them."""
+
+    lower_quartile = serializers.FloatField(
+        allow_null=True, required=False, help_text="Interpolated, like every quartile: see `median`."
+    )
+    median = serializers.FloatField(
+        allow_null=True,
+        required=False,
+        help_text="The quartiles of n sorted numbers are at the places (n - 1) / 4, (n - 1) / 2 and "
+        "3 (n - 1) / 4 from 0; between two numbers they are interpolated. Null without numbers, on a scale "
+        "with answers from before it became one, and in filtered or segmented results with more than "
+        "2,000,000 different numbers.",
+    )
+    upper_quartile = serializers.FloatField(allow_null=True, required=False)
+    standard_deviation = serializers.FloatField(
+        allow_null=True, required=False, help_text="Of a sample, with n - 1; null for fewer than two numbers."
+    )
+
+
+class AnalysisStatsOut(SpreadOut):
     count = serializers.IntegerField(
         help_text="Answers that are numbers; fewer than `response_count` if the block once had another type."
     )
@@ -38,7 +58,38 @@ class AnalysisStatsOut(serializers.Serializer[Any]):
     max = serializers.FloatField(allow_null=True)
 
 
+class HistogramRangeOut(serializers.Serializer[Any]):
+    count = serializers.IntegerField()
+    percentage = serializers.FloatField(help_text="Of the `count` of `stats`, 0 to 100, two decimals.")
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Adds the field `from`, which is a keyword of Python."""
+        return {
+            "from": serializers.FloatField(help_text="The range's least number."),
+            "to": serializers.FloatField(help_text="The range ends below this."),
+            **super().get_fields(),
+        }
+
+
+class HistogramOut(serializers.Serializer[Any]):
+    """Numbers in ranges of equal width."""
+
+    width = serializers.FloatField(
+        help_text="By Scott's normal reference rule (3.49 standard deviations by the cube root of the number "
+        "of answers), rounded down to 1, 2 or 5 times a power of ten; at least 1 for whole numbers, and more "
+        "where there would be more than 20 ranges."
+    )
+    is_whole = serializers.BooleanField(help_text="Whether all numbers are whole.")
+    ranges = HistogramRangeOut(many=True, help_text="At most 20, low to high, also those that nobody gave.")
+
+
 class AnalysisRankingItemOut(EntryOut):
+    points = serializers.IntegerField(
+        required=False,
+        help_text="A first place gives as many points as the ranking has places (`rank_top_n`, or else its "
+        "number of items), each next one a point less, and no place none. Analyses made before points were "
+        "counted do not have it.",
+    )
     average_rank = serializers.FloatField(
         allow_null=True,
         help_text="Mean over those who ranked the item; 1 is best. Not rounded. Null if nobody ranked it.",
@@ -58,7 +109,9 @@ class AnalysisNpsOut(serializers.Serializer[Any]):
 
 
 class DropOffOut(serializers.Serializer[Any]):
-    left = serializers.IntegerField(help_text="Unfinished conversations whose current block this is.")
+    left = serializers.IntegerField(
+        help_text="Conversations that are not completed and have this as their current block."
+    )
     percentage = serializers.FloatField(
         help_text="Of all conversations begun, including those without an answer; two decimals."
     )
@@ -153,6 +206,12 @@ class AnalysisBlockOut(CountedOut):
     position = serializers.IntegerField(help_text="In the script, from 0; removed blocks follow at the end.")
     is_archived = serializers.BooleanField(help_text="Removed from the script, kept for its answers.")
     drop_off = DropOffOut(allow_null=True)
+    histogram = HistogramOut(
+        allow_null=True,
+        required=False,
+        help_text="For `open_numeric`, if there are numbers; otherwise null, also for readers of shared "
+        "results of an anonymous project. Analyses made before it was counted do not have it.",
+    )
     open_text = OpenTextOut(
         allow_null=True, help_text="For `open_text`, if the analysis has read the texts; otherwise null."
     )

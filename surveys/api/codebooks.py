@@ -175,7 +175,7 @@ class CodebookViewSet(OwnWorkViewSet):
     @once
     def partial_update(self, request: Request, project_id: int, block_id: int) -> Response:
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
-        access.require_editor(actor=self.actor, project=project)
+        access.require_owner(actor=self.actor, project=project)
         sent = self.read(CodebookIn)
         themes = sent.get("themes")
         return _answer(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +25,7 @@ from surveys.api.projects import OwnWorkViewSet
 from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS, MAX_OTHER_TEXT
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, defaults, presentation
-from surveys.services.conversations import admission
+from surveys.services.conversations import admission, places
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import QUESTIONS_PERIOD, NotAdmitted, Respondent
 from surveys.services.conversations.view import ConversationView
@@ -394,6 +395,20 @@ def _ask_platforms(view: ConversationViewSet, claim: Claim | None) -> bool:
     )
 
 
+def _marking(action: Callable[..., Response]) -> Callable[..., Response]:
+    """Mark a response that a limit refuses at its end, after the transaction of `once` is undone."""
+
+    @functools.wraps(action)
+    def marked(view: ConversationViewSet, *args: Any, **kwargs: Any) -> Response:
+        try:
+            return action(view, *args, **kwargs)
+        except places.Full as refusal:
+            places.mark(refusal, at=view.at)
+            raise
+
+    return marked
+
+
 class ConversationViewSet(OwnWorkViewSet):
     noun = "conversation"
     with_decimals = frozenset({"answer"})
@@ -492,6 +507,7 @@ class ConversationViewSet(OwnWorkViewSet):
             OpenApiExample("Completed", COMPLETED, response_only=True),
         ],
     )
+    @_marking
     @once
     def answer(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
         body = self.read(AnswerIn)
@@ -539,6 +555,7 @@ class ConversationViewSet(OwnWorkViewSet):
             OpenApiExample("The next step", ACTIVE, response_only=True),
         ],
     )
+    @_marking
     @once
     def go_on(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
         block_id = self.read(MoveIn).get("block_id")

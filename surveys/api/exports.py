@@ -40,7 +40,7 @@ _DESCRIPTION = (
     "question in script order, headed by its prompt, and one for each option of a multi punch or ranking, "
     "headed `prompt: option label`; then removed questions that have answers; then "
     "`score.<bucket key>`, `variable.<block name>` and `field.<metadata name>`, "
-    "and `suspected` (1 or 0) if any response is. Equal headers get the "
+    "`suspected` (1 or 0) if any response is, and `outcome` if a limit refused any. Equal headers get the "
     "block's name in parentheses; if that is not enough, also the option's value, or the id. In headers, "
     "a prompt, label, name or value of more than 300 bytes is cut and ends with `…`. In a table of more than "
     "1,666 columns of questions less is left of each, so that the headers of the largest script have less "
@@ -81,6 +81,9 @@ class ExportIn(field_filters.FilteredByFields):
 
     format = serializers.ChoiceField(choices=list(exports.MEDIA_TYPES), default="csv")
     status = serializers.ChoiceField(choices=["all", "completed", "partial"], default="all")
+    outcome = serializers.ChoiceField(
+        choices=["completed", "full"], required=False, help_text="Only responses with this `outcome`."
+    )
     submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
     submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
     provider = serializers.ChoiceField(choices=Conversation.Provider.values, required=False)
@@ -198,6 +201,7 @@ class ExportViewSet(CommunityViewSet):
                 submitted_before=query.get("submitted_before"),
                 provider=query.get("provider"),
                 suspected=query.get("suspected"),
+                outcome=query.get("outcome"),
                 **chosen,
             ),
             with_bom=query["bom"] == "1",

@@ -207,7 +207,7 @@ class ImportedResponseIn(serializers.Serializer[Any]):
     """A Response in the format of exports. Its read-only fields are ignored."""
 
     accepted_and_ignored = frozenset(
-        {"id", "project_id", "session_number", "updated_at", "user_id", "scores", "variables"}
+        {"id", "project_id", "session_number", "updated_at", "user_id", "scores", "variables", "outcome"}
     )
 
     status = StrictChoiceField(

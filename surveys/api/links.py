@@ -160,7 +160,7 @@ class LinkViewSet(OwnWorkViewSet):
     )
     def list(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
         query = self.query(PageIn)
-        project = links.require_editor(actor=self.actor, project_id=project_id)
+        project = links.require_owner(actor=self.actor, project_id=project_id)
         rows = links.with_names(links.of_project(project=project))
         return self.page(rows, query, as_json=lambda link: _as_json(link, project))
 
@@ -213,7 +213,7 @@ class LinkViewSet(OwnWorkViewSet):
     )
     @once
     def create(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
-        links.require_editor(actor=self.actor, project_id=project_id)  # before the body is checked
+        links.require_owner(actor=self.actor, project_id=project_id)  # before the body is checked
         wanted = _wanted(self.read(LinksIn))
         created = links.create(actor=self.actor, project_id=project_id, wanted=wanted, at=self.at)
         told = [_new_as_json(link) for link in created]
@@ -239,7 +239,7 @@ class LinkViewSet(OwnWorkViewSet):
     )
     def export(self, request: Request, /, project_id: int, **kwargs: Any) -> StreamingHttpResponse:
         query = self.query(LinkExportIn)
-        project = links.require_editor(actor=self.actor, project_id=project_id)
+        project = links.require_owner(actor=self.actor, project_id=project_id)
         made = files.export(project=project, format=query["format"], at=self.at, with_bom=query["bom"] == "1")
         response = download(
             request,

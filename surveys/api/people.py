@@ -17,7 +17,7 @@ from communities.gate.idempotency import once
 from communities.gate.views import CommunityViewSet
 from communities.ground import wire
 from communities.ground.actors import Role
-from communities.models import ApiKey, Identity, Member
+from communities.models import ApiKey, Identity, Member, ProjectGrant
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import ResponseOut
 from surveys.models import Generation, Job
@@ -34,6 +34,7 @@ EXAMPLE: dict[str, Any] = {
         "avatar_url": None,
         "joined_at": "2025-05-01T09:00:00Z",
         "left_at": None,
+        "attributes": {"team": "North"},
     },
     "user": {
         "id": "52",
@@ -54,6 +55,7 @@ EXAMPLE: dict[str, Any] = {
             "revoked_at": None,
         }
     ],
+    "project_access": [{"project_id": "7", "level": "edit"}],
     "projects": [{"id": "7", "name": "Opening moves"}],
     "participation": [
         {
@@ -130,6 +132,9 @@ class PersonMemberOut(serializers.Serializer[Any]):
     avatar_url = serializers.CharField(allow_null=True)
     joined_at = serializers.DateTimeField(allow_null=True)
     left_at = serializers.DateTimeField(allow_null=True)
+    attributes = serializers.DictField(
+        child=serializers.CharField(), help_text="What staff wrote down for fields of surveys."
+    )
 
 
 class PersonUserOut(serializers.Serializer[Any]):
@@ -260,6 +265,13 @@ class PersonAuditEntryOut(serializers.Serializer[Any]):
     object_name = serializers.CharField(allow_null=True, help_text="As it was then.")
 
 
+class PersonAccessOut(serializers.Serializer[Any]):
+    """What the person may do in the admin with a project beyond their role."""
+
+    project_id = serializers.CharField(allow_null=True, help_text="Null is every project.")
+    level = serializers.ChoiceField(choices=ProjectGrant.Level.values)
+
+
 class PersonOut(serializers.Serializer[Any]):
     """All the data that a community stores about a person."""
 
@@ -270,6 +282,7 @@ class PersonOut(serializers.Serializer[Any]):
     )
     identities = PersonIdentityOut(many=True)
     api_keys = PersonKeyOut(many=True)
+    project_access = PersonAccessOut(many=True)
     projects = PersonProjectOut(many=True)
     participation = ParticipationOut(many=True)
     standing = PersonStandingOut()
@@ -308,7 +321,7 @@ class PersonViewSet(CommunityViewSet):
             "community asks about. For `anonymous` projects it contains "
             "how often the person completed them and what that gave them, but no answers, because these "
             "cannot be traced to anyone. Also left out are secrets, which are stored only as digests, and "
-            "the respondent of an unfinished anonymous conversation, who is stored encrypted for at most a "
+            "the respondent of a running anonymous conversation, who is stored encrypted for at most a "
             "day. Requires the role admin."
         ),
         responses=PersonOut,
@@ -326,7 +339,7 @@ class PersonViewSet(CommunityViewSet):
         description=(
             "Erases a person permanently. Their answers stay, listed and counted, as those of a nameless "
             "respondent: `user_id`, `platform_id` and `session_number` of these responses become null, and "
-            "an unfinished response stays partial. Of anonymous projects nothing is changed, because a "
+            "a partial response stays partial. Of anonymous projects nothing is changed, because a "
             "change would show which answers were theirs; what is encrypted there goes by itself within a "
             "day. All other data about the person in this community is deleted: the member, their XP, "
             "achievements and roles, their API keys, drafts, names and accounts. Projects that they created, "

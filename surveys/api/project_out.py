@@ -31,7 +31,10 @@ class InfoOut(serializers.Serializer[Any]):
     author_id = StrictTextField(allow_null=True)
     author_name = StrictTextField(allow_null=True)
     completion_count = StrictIntegerField()
-    response_count = StrictIntegerField(help_text="Answered blocks in all responses.")
+    response_count = StrictIntegerField(
+        help_text="Answered blocks in all responses: the admin's “answered questions”. The number of "
+        "responses is `pagination.total` of their listing."
+    )
     web_url = serializers.URLField(
         help_text=(
             "The respondent's page. `?<block name>=value` fills in a question for the respondent, who sees "

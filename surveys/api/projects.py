@@ -406,7 +406,7 @@ class ProjectViewSet(OwnWorkViewSet):
         in_steps = [
             each
             for each in projects
-            if each.is_anonymous and not access.may_edit(actor=self.actor, project=each)
+            if each.is_anonymous and not access.may_own(actor=self.actor, project=each)
         ]
         totals = steps.totals(projects=in_steps)
         rendered = [(each.pk, project_as_json(each, at=self.at)) for each in projects]

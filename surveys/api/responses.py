@@ -60,6 +60,9 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
         choices=["asc", "desc"], default="asc", help_text="Oldest first, or newest first."
     )
     status = serializers.ChoiceField(choices=["all", "completed", "partial"], default="all")
+    outcome = serializers.ChoiceField(
+        choices=["completed", "full"], required=False, help_text="Only responses with this `outcome`."
+    )
     submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
     submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
     updated_after = UtcDateTimeField(required=False, help_text="Changed then or later.")
@@ -185,6 +188,12 @@ class ResponseOut(serializers.Serializer[Any]):
         child=serializers.CharField(),
         allow_null=True,
         help_text="What was sent along when the conversation began; null if nothing was.",
+    )
+    outcome = serializers.ChoiceField(
+        choices=["completed", "full"],
+        allow_null=True,
+        help_text="How it ended: `completed`, or `full` if `max_completes` or a quota refused the end (the "
+        "`status` stays `partial`). Null while it has not ended.",
     )
     consent = ConsentOut(allow_null=True, help_text="Null if the project asked for none at the beginning.")
     suspected = serializers.BooleanField(

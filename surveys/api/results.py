@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
@@ -13,15 +15,17 @@ from rest_framework.response import Response
 from communities.gate.fields import UtcDateTimeField
 from communities.gate.paths import MAX_ID
 from communities.ground.actors import Role
-from surveys.api.analysis_examples import RESULTS
+from surveys.api.analysis_examples import CROSS_TABLE, RESULTS
 from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut, OpenTextOut
-from surveys.api.field_filters import PARAMETER, PREFIX, FilteredByFields, of_query
+from surveys.api.field_filters import PARAMETER, FilteredByFields, of_query
+from surveys.api.participation import PARTICIPATION, ParticipationFiguresOut
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut, ResultVariableOut
+from surveys.engine import chance
 from surveys.models import Conversation, Project, ResultsCount
 from surveys.services.counting import fields as field_counting
-from surveys.services.ground import lookup, metadata
-from surveys.services.results import readers
+from surveys.services.ground import lookup
+from surveys.services.results import crossing, dividing, participation, readers
 from surveys.services.results.figures import Figures, Selection
 from surveys.services.results.shared import SharedResults
 
@@ -33,38 +37,62 @@ FIELDS_HELP = (
     "One for each field declared in `settings.hidden_fields`, in that order: how many responses have which "
     "value, for instance how many came from which campaign. Empty for readers of shared results."
 )
+DIVISIONS = (
+    "`12` is the id of a choice (its options), a scale (its points), a ranking (what was ranked first), an "
+    "open question that an analysis has read (its themes), a number or a calculated block. Numbers, scales "
+    "and scores are divided into bands by the numbers at which they begin, as `12:18,30,50`, at most "
+    f"{dividing.MOST_BOUNDS}; without them, bands are chosen by the answers. `12:groups` of a net promoter "
+    "score are promoters, passives and detractors. `score` and other variables of scores have bands too, as "
+    "`score:10,20`. `field.campaign` are the values of a field. `completed.day`, `completed.week` and "
+    "`completed.month` are times of completion in UTC, or in a time zone, as `completed.day:Europe/Berlin`; "
+    "where times are rounded to days, in UTC alone."
+)
 _FILTERS = ("status", "submitted_after", "submitted_before", "provider", "suspected", "where")
 
 
-@extend_schema_field({"type": "string", "pattern": r"^([0-9]+|field\.[a-z0-9_]{1,40})$"})
+@extend_schema_field({"type": "string", "pattern": f"^{dividing.TEXT}$"})
 class SegmentBy(serializers.Field[Any, Any, Any, Any]):
-    """The id of a block, or `field.` and a name."""
+    """What divides responses: the id of a block, or a text of the module `dividing`."""
 
-    default_error_messages = {"invalid": "must be the id of a block, or `field.` and a name."}
+    default_error_messages = {
+        "invalid": "must be the id of a block, or `field.` and a name, a time or a variable of scores."
+    }
 
     def to_internal_value(self, data: Any) -> int | str:
-        if data.startswith(PREFIX) and metadata.is_key(data.removeprefix(PREFIX)):
-            return str(data)
-        if not (data.isascii() and data.isdigit() and 1 <= int(data[: len(str(MAX_ID)) + 1]) <= MAX_ID):
+        if not re.fullmatch(dividing.TEXT, data, re.ASCII):
             self.fail("invalid")
-        return int(data)
+        what, *_ = data.split(":")
+        if what.isdigit() and not 1 <= int(what[: len(str(MAX_ID)) + 1]) <= MAX_ID:
+            self.fail("invalid")
+        return int(data) if data.isdigit() else str(data)
 
     def to_representation(self, value: Any) -> Any:
         return value
 
 
-class ResultsIn(FilteredByFields):
-    """Which responses are counted, and how they are segmented."""
+class FilteredResponses(FilteredByFields):
+    """Which responses are counted."""
 
     status = serializers.ChoiceField(choices=STATUSES, default="all")
     submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
     submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
     provider = serializers.ChoiceField(choices=Conversation.Provider.values, required=False)
+
+
+class ResultsIn(FilteredResponses):
+    """Which responses are counted, and how they are segmented."""
+
     segment_by = SegmentBy(
         required=False,
-        help_text="The id of a choice or scale, or `field.` and the name of a field, as "
-        "`field.campaign`: all figures are repeated for each of its options, or each of its values.",
+        help_text="All figures are repeated for each segment. " + DIVISIONS,
     )
+
+
+class CrossIn(FilteredResponses):
+    """Which responses are in the table, and what divides them into rows and columns."""
+
+    rows = SegmentBy(help_text="As `segment_by` of results. " + DIVISIONS)
+    columns = SegmentBy(help_text="As `rows`, and something else.")
 
 
 class FiltersOut(serializers.Serializer[Any]):
@@ -82,16 +110,18 @@ class FiltersOut(serializers.Serializer[Any]):
 
 
 class SegmentOut(EntryOut):
-    count = serializers.IntegerField(help_text="Responses that gave this answer, or have this value.")
+    count = serializers.IntegerField(help_text="Responses in this segment.")
 
 
 class SegmentByOut(serializers.Serializer[Any]):
-    """The block or field that segments the results, and its options, points or values.
+    """What segments the results, and its options, points, bands, themes or values.
 
-    Options, points and declared values are listed even without responses.
+    Options, points, bands, themes and declared values are listed even without responses.
     """
 
-    block_id = serializers.IntegerField(allow_null=True, help_text="Null for a field.")
+    by = serializers.CharField(help_text="As in the request.")
+    title = serializers.CharField(help_text="In words: the prompt of a block, or the name of what divides.")
+    block_id = serializers.IntegerField(allow_null=True, help_text="Null without a question.")
     block_name = serializers.CharField(allow_null=True)
     prompt = serializers.CharField(allow_null=True)
     field = serializers.CharField(allow_null=True, help_text="The field's name; null for a block.")
@@ -99,7 +129,69 @@ class SegmentByOut(serializers.Serializer[Any]):
         many=True,
         help_text="Of a field: its declared values, then others by how many responses have them, and at the "
         "end responses that were not given one, whose `value` is empty. Values that only conversations "
-        "without an answer have are left out.",
+        "without an answer have are left out. Times are in order, each with its first day as `value`; themes "
+        "have their ids as `value`, the most frequent first, and at the end answers without a theme. "
+        "Responses without an answer are in no segment.",
+    )
+
+
+class CrossSegmentOut(SegmentOut):
+    count = serializers.IntegerField(help_text="Responses in this row or column, of those in the table.")
+    percentage = serializers.FloatField(help_text="Of all responses in the table, 0 to 100, two decimals.")
+
+
+class CrossDivisionOut(SegmentByOut):
+    """What makes the rows or the columns, in the order of `cells`."""
+
+    is_multiple = serializers.BooleanField(help_text="Whether a response can be in several of them.")
+    segments = CrossSegmentOut(many=True)
+
+
+class CrossCellOut(serializers.Serializer[Any]):
+    """The responses in a row and a column. Percentages are 0 to 100, with two decimals."""
+
+    count = serializers.IntegerField()
+    row_percentage = serializers.FloatField(help_text="Of the responses in the row.")
+    column_percentage = serializers.FloatField(help_text="Of the responses in the column.")
+    percentage = serializers.FloatField(help_text="Of all responses in the table.")
+    differs = serializers.ChoiceField(
+        choices=[crossing.MORE, crossing.LESS],
+        allow_null=True,
+        help_text="`more` or `less` than in all other rows together, beyond chance, corrected by Holm's rule "
+        "for the number of tested cells; null otherwise.",
+    )
+
+
+class CrossTestOut(serializers.Serializer[Any]):
+    """A test whether the rows differ by more than chance."""
+
+    name = serializers.ChoiceField(choices=["chi-squared test", chance.YATES, chance.FISHER])
+    p = serializers.FloatField(min_value=0, max_value=1)
+    statistic = serializers.FloatField(allow_null=True, help_text="Chi-squared; null of Fisher's test.")
+    degrees_of_freedom = serializers.IntegerField(allow_null=True)
+    effect = serializers.FloatField(min_value=0, max_value=1, help_text="Cramér's V.")
+    is_beyond_chance = serializers.BooleanField(help_text=f"Whether `p` is below {chance.LEVEL}.")
+    text = serializers.CharField(help_text="The same in words.")
+
+
+class CrossTableOut(serializers.Serializer[Any]):
+    project_id = serializers.CharField()
+    filters = FiltersOut()
+    rows = CrossDivisionOut()
+    columns = CrossDivisionOut()
+    count = serializers.IntegerField(help_text="Responses in the table: those in a row and a column.")
+    cells = serializers.ListField(
+        child=CrossCellOut(many=True), help_text="A list for each row, with a cell for each column."
+    )
+    test = CrossTestOut(
+        allow_null=True,
+        help_text="Of two rows and two columns Fisher's exact test where fewer than 5 responses are expected "
+        "in a cell, else chi-squared with Yates' correction; of more, Pearson's chi-squared. Null where a "
+        "response can be in several rows or columns, or where too few are expected (Cochran's rule).",
+    )
+    tested_cells = serializers.IntegerField(help_text="How many tests `differs` comes from.")
+    notes = serializers.ListField(
+        child=serializers.CharField(), help_text="Warnings in words, for instance of small numbers."
     )
 
 
@@ -163,6 +255,13 @@ class ResultsOut(serializers.Serializer[Any]):
     blocks = ResultBlockOut(many=True)
 
 
+class ProjectParticipationOut(ParticipationFiguresOut):
+    """When conversations were begun and completed, and how far they came."""
+
+    project_id = serializers.CharField()
+    filters = FiltersOut()
+
+
 class ResultsCountOut(serializers.Serializer[Any]):
     """A part of very many responses that is being counted."""
 
@@ -173,6 +272,17 @@ class ResultsCountOut(serializers.Serializer[Any]):
 
 def _filters(query: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: query.get(name) for name in _FILTERS}, "fields": query.get("field", {})}
+
+
+def _selection(query: Mapping[str, Any], project: Project) -> Selection:
+    return Selection(
+        covers=query["status"],
+        submitted_after=query.get("submitted_after"),
+        submitted_before=query.get("submitted_before"),
+        provider=query.get("provider"),
+        suspected=query.get("suspected"),
+        **of_query(query, project=project),
+    )
 
 
 _NOT_SHARED = {"is_archived": False, "drop_off": None, "open_text": None}
@@ -209,6 +319,8 @@ class ResultsViewSet(OwnWorkViewSet):
     noun = "results"
     least_role = {
         "retrieve": Role.MEMBER,  # for the projects that surveys.services.ground.access allows
+        "cross": Role.MEMBER,  # for readers of single responses
+        "participation": Role.MEMBER,  # for readers of single responses
     }
 
     @extend_schema(
@@ -220,10 +332,12 @@ class ResultsViewSet(OwnWorkViewSet):
             "moment, without AI or credits, and how many answers mention which theme, where an analysis has "
             "read them. First the questions and content blocks in script order, then "
             "removed questions that have answers. Filters are those of the responses listing. `segment_by` "
-            "repeats the figures of every block for each option of one choice, or each point of one scale. "
+            "repeats the figures of every block for each option of one choice, each point of one scale, or "
+            "what else divides responses. "
             "A respondent who chose several options of a multi punch is in several segments. Both also take "
             "fields of `metadata`: a filter `field.campaign=mail`, and `segment_by=field.campaign` for a "
-            "segment of each value and one of responses without the field, at most 100 together. The number "
+            "segment of each value and one of responses without the field. Values and times make at most 100 "
+            "segments. The number "
             "of segments times that of all entries may be 50,000 at most; entries are the options and points "
             "of all blocks (a block without any counts as one), 11 for each bucket and for all of them "
             "together, 100 for each calculated block, 21 for each declared field, and 15 for each open "
@@ -255,22 +369,82 @@ class ResultsViewSet(OwnWorkViewSet):
     def retrieve(self, request: Request, project_id: int) -> Response:
         query = self.query(ResultsIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
-        selection = Selection(
-            covers=query["status"],
-            submitted_after=query.get("submitted_after"),
-            submitted_before=query.get("submitted_before"),
-            provider=query.get("provider"),
-            suspected=query.get("suspected"),
-            **of_query(query, project=project),
-        )
-        segment_by = query.get("segment_by")
         seen = readers.read(
-            actor=self.actor, project=project, selection=selection, segment_by=segment_by, at=self.at
+            actor=self.actor,
+            project=project,
+            selection=_selection(query, project),
+            segment_by=query.get("segment_by"),
+            at=self.at,
         )
         if isinstance(seen, ResultsCount):
             return self._going_on(request, project, seen)
         told = _of_shared(seen) if isinstance(seen, SharedResults) else _of_figures(seen)
         return Response({"project_id": str(project.pk), "filters": _filters(query), **told})
+
+    @extend_schema(
+        operation_id="analysis_cross_table",
+        tags=[TAG],
+        summary="Cross two questions",
+        description=(
+            "How many responses are in each row and each column, with shares, and whether that is more "
+            "than chance: over every response at this moment, without AI or credits. `rows` and `columns` "
+            "are two questions, or what else divides responses, and filters are those of results. Responses "
+            "without an answer to both are not in the table. A table has at most 2,500 cells. Keys that may "
+            "not read single responses get `403 forbidden`, because a cell could single out a person. Of "
+            "many responses the table is counted, refused and repeated as results are: `202` with the "
+            "progress from 10,000,000 responses on."
+        ),
+        parameters=[CrossIn, PARAMETER],
+        responses={200: CrossTableOut, 202: ResultsCountOut},
+        examples=[
+            OpenApiExample("A cross table", CROSS_TABLE, response_only=True, status_codes=["200"]),
+            OpenApiExample("Being counted", COUNTING, response_only=True, status_codes=["202"]),
+        ],
+    )
+    def cross(self, request: Request, project_id: int) -> Response:
+        query = self.query(CrossIn)
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
+        seen = readers.cross(
+            actor=self.actor,
+            project=project,
+            selection=_selection(query, project),
+            rows=query["rows"],
+            columns=query["columns"],
+            at=self.at,
+        )
+        if isinstance(seen, ResultsCount):
+            return self._going_on(request, project, seen)
+        return Response({"project_id": str(project.pk), "filters": _filters(query), **asdict(seen)})
+
+    @extend_schema(
+        operation_id="analysis_participation",
+        tags=[TAG],
+        summary="Count begun and completed responses over time",
+        description=(
+            "How many conversations were begun and completed on each day, or in each week or month of longer "
+            "times, and how many were asked each question, answered it, and left there. Filters are those of "
+            "results. Days are in UTC. For whoever may read single responses. Net promoter scores over time "
+            "are in the results with `segment_by=completed.week`. Projects with 10,000,000 responses or "
+            "more are `400 invalid_request`, `too_large`. While other results of 50,000 or more responses "
+            "are being counted, the response may be `503 unavailable`; retry after `Retry-After` seconds."
+        ),
+        parameters=[FilteredResponses, PARAMETER],
+        responses=ProjectParticipationOut,
+        examples=[
+            OpenApiExample(
+                "Participation",
+                {"project_id": "7", "filters": RESULTS["filters"], **PARTICIPATION},
+                response_only=True,
+            )
+        ],
+    )
+    def participation(self, request: Request, project_id: int) -> Response:
+        query = self.query(FilteredResponses)
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
+        found = participation.read(
+            actor=self.actor, project=project, selection=_selection(query, project), at=self.at
+        )
+        return Response({"project_id": str(project.pk), "filters": _filters(query), **asdict(found)})
 
     def _going_on(self, request: Request, project: Project, job: ResultsCount) -> Response:
         """The progress of a worker's count, and the address of its figures."""

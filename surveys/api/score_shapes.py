@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from surveys.api.analysis_shapes import EntryOut
+from surveys.api.analysis_shapes import EntryOut, SpreadOut
 
 SCORES_HELP = (
     "One for each bucket, in their order, then, if there are several, one for all of them, whose `key` is "
@@ -54,7 +54,7 @@ class ResultEntryOut(RangeOut):
     )
 
 
-class NumbersOut(serializers.Serializer[Any]):
+class NumbersOut(SpreadOut):
     count = serializers.IntegerField(help_text="Responses that have one; the others have none.")
     mean = serializers.FloatField(allow_null=True, help_text="Not rounded. Null for texts.")
     min = serializers.FloatField(allow_null=True)

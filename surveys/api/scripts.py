@@ -22,6 +22,7 @@ from surveys.api.projects import OwnWorkViewSet, once_arguments
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.services.ai_work import revision
 from surveys.services.converting import service as converting
+from surveys.services.converting.service import Converted
 from surveys.services.ground import access, lookup
 from surveys.services.projects import script_writes
 from surveys.services.representations import script as script_json
@@ -246,6 +247,13 @@ class ScriptViewSet(OwnWorkViewSet):
         proposal = revision.propose(actor=self.actor, project_id=project_id, generation_id=prepared)
         return Response(proposal.body, headers={"ETag": etag_of(proposal.revision)})
 
+    def _prepare_conversion(self, claim: Claim | None) -> Converted | None:
+        """Convert before the transaction. None if nothing is to be done."""
+        return None if idempotency.is_settled(claim, at=self.at) else self._convert()
+
+    def _convert(self) -> Converted:
+        return converting.convert(**self.read(ConvertIn), community_id=self.actor.community_id)
+
     @extend_schema(
         operation_id="scripts_convert",
         tags=[TAG],
@@ -257,7 +265,8 @@ class ScriptViewSet(OwnWorkViewSet):
             "`precondition`; where one cannot be said, its block is always shown. Texts are taken in the "
             "default language.\n\n"
             "A body is at most 8 MiB (`413`). A content that is not of its format is `400 invalid_request` "
-            "naming `content`."
+            "naming `content`. While others are being converted, the response is `503 unavailable` with "
+            "`Retry-After`."
         ),
         request=ConvertIn,
         responses={200: ConvertedOut},
@@ -266,9 +275,9 @@ class ScriptViewSet(OwnWorkViewSet):
             OpenApiExample("Its blocks", examples.CONVERTED, response_only=True, status_codes=["200"]),
         ],
     )
-    @once
-    def convert(self, request: Request) -> Response:
-        converted = converting.convert(**self.read(ConvertIn))
+    @once(prepare=_prepare_conversion)
+    def convert(self, request: Request, *, prepared: Converted | None) -> Response:
+        converted = prepared or self._convert()  # the stored response may have expired since
         return Response({"blocks": converted.blocks, "unmet": converted.unmet})
 
     @_changes_block(

@@ -14,8 +14,8 @@ from communities.ground.words import plural
 from surveys.chat import results, words
 from surveys.chat.results import Tally
 from surveys.engine.flow.wording import heading
-from surveys.engine.script import Block, Script
-from surveys.engine.statistics import by_points, places_of
+from surveys.engine.script import Block
+from surveys.engine.statistics import by_points
 from surveys.models import Project
 from surveys.services.results import poll as poll_results
 from surveys.services.results import shared
@@ -72,7 +72,7 @@ def of_survey(project: Project, *, at: datetime) -> Report:
     found = shared.read(project=project, at=at)
     script = scripts.load(project_id=project.pk, revision=project.revision)
     blocks = [
-        {**block, "prompt": heading(block["prompt"], script), "places": _places(script, block)}
+        {**block, "prompt": heading(block["prompt"], script)}
         for block in found.blocks
         if block["response_count"]
     ]
@@ -85,13 +85,7 @@ def of_survey(project: Project, *, at: datetime) -> Report:
     if found.least_answers and len(lines) == 1:
         lines = [f"Thank you! Results are shown once {found.least_answers} people have answered."]
     charted = [block for block in blocks if block["distribution"]][:MOST_PANELS]
-    return Report("\n\n".join(lines), [_panel(block) for block in charted])
-
-
-def _places(script: Script, block: Figures) -> int:
-    """The number of places in a ranking."""
-    index = script.index_by_id.get(block["block_id"])
-    return places_of(block["ranking"] or (), None if index is None else script.blocks[index])
+    return Report("\n\n".join(lines), [panel(block) for block in charted])
 
 
 def _winner(tallies: Sequence[Tally], voters: int) -> str:
@@ -104,7 +98,8 @@ def _winner(tallies: Sequence[Tally], voters: int) -> str:
     return f"{', '.join(first[:-1])} and {first[-1]} got the most votes: {most:,} each, of {voters:,}."
 
 
-def _panel(block: Figures) -> Panel:
+def panel(block: Figures) -> Panel:
+    """The panel of a question with a distribution."""
     return Panel(block["prompt"], plural(block["response_count"], "answer"), _tallies(block))
 
 
@@ -131,7 +126,7 @@ def _gist(block: Figures) -> Iterator[str]:
         yield f"on average {stats['mean']:.3g}"
     elif ranking:
         ranked = [entry for entry in ranking if entry["average_rank"] is not None]
-        first = by_points(ranked, block["places"])[:3]
+        first = by_points(ranked)[:3]
         yield " ".join(f"{n}. {_escaped(entry)}" for n, entry in enumerate(first, start=1))
     elif block["distribution"]:
         most = sorted(_tallies(block), key=lambda tally: -tally.votes)[:3]

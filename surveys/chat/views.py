@@ -31,6 +31,7 @@ from surveys.chat.interactions import Author, Interaction, Kind, Malformed, read
 from surveys.chat.messages import Button
 from surveys.chat.moves import Click
 from surveys.chat.replies import PONG, Reply
+from surveys.services.conversations import places
 from surveys.services.conversations.admission import Missing, NotAdmitted
 from surveys.services.conversations.places import Full
 
@@ -191,6 +192,7 @@ def _refused(click: Click, refusal: Refusal) -> Reply:
     message = str(refusal.violations[0]["message"]) if refusal.violations else refusal.message
     if isinstance(refusal, Full):
         message = refusal.words
+        places.mark(refusal, at=click.at)
     if _is_public(click.reference):
         return replies.private(screens.notice(message))
     if isinstance(refusal, Full):

@@ -21,7 +21,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "members_read_this": "Everybody in the community can see the answers that you give here.",
         "team_reads": privacy_words.SEMI_PRIVATE.sentence,
         "team_reads_this": (
-            "Only the author and the community’s admins can see the answers that you give here."
+            "Only the authors and the community’s admins can see the answers that you give here."
         ),
         "ai_asks": privacy_words.AI_ASKS,
         "privacy": privacy_words.ADDRESS,

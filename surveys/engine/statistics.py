@@ -1,7 +1,8 @@
-"""Counts of answers → the statistics of a block (rule 6.54): percentages, means, ranks, NPS.
+"""Counts of answers → the statistics of a block (rule 6.54): percentages, means, quartiles, ranks, NPS.
 
     summarize(block, removed, groups)                   the statistics of all answers to a block
     summarize(block, removed, groups, all_groups=...)   the statistics of one segment
+    histogram(block, groups)                            the numbers of an open question in bins
     segment_entries(block, removed, groups)             the options or points by which answers are segmented
     max_entries(block, removed)                         the most entries that a block's distribution can have
 
@@ -15,13 +16,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
+from surveys.engine import spread
+from surveys.engine.language.values import json_number
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option
+from surveys.engine.spread import Bins, Spread
 
 MAX_POINT = 20
 REPORTED_TYPES = frozenset({*CHOICES, *NUMBERS, "open_text", "ranking", "content_block"})
-SEGMENT_TYPES = CHOICES | SCALES
+_DISTRIBUTED = CHOICES | SCALES
+SEGMENT_TYPES = _DISTRIBUTED | {"ranking"}
 BlockStatistics = dict[str, Any]
 EntryKey = tuple[int | None, int | str | None]  # an option's id, or a scale's point, or a field's value
 
@@ -31,7 +37,9 @@ class AnswerGroup:
     """Answer rows with the same option and point.
 
     `people` counts the respondents whose first row of this block is in this group. `numbers` is the number
-    of rows with a number; `total` is their exact sum, `lowest` and `highest` their bounds.
+    of rows with a number; `total` is their exact sum, `lowest` and `highest` their bounds, and `squares` the
+    exact sum of their squares. Counts that were stored for shared results have no `squares`. Only numbers of
+    an open question have a `spread`.
     """
 
     option_id: int | None
@@ -42,6 +50,22 @@ class AnswerGroup:
     total: Decimal = Decimal(0)
     lowest: float | None = None
     highest: float | None = None
+    squares: Decimal | None = None
+    is_whole: bool = False
+    spread: Spread | None = None
+
+    @property
+    def bins(self) -> Bins:
+        """The bins of the group's numbers; call it only if there are some."""
+        assert self.lowest is not None
+        assert self.highest is not None
+        return spread.bins_of(
+            count=self.numbers,
+            low=self.lowest,
+            high=self.highest,
+            deviation=_deviation([self]),
+            is_whole=self.is_whole,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +98,12 @@ def summarize(
     return {
         "response_count": people,
         "distribution": _distribution(entries(block, removed, all_groups), groups, people)
-        if block.type in SEGMENT_TYPES
+        if block.type in _DISTRIBUTED
         else None,
         "stats": _stats(groups) if block.type in NUMBERS else None,
-        "ranking": _ranking(_items(block, removed, all_groups), groups) if block.type == "ranking" else None,
+        "ranking": _ranking(block, _items(block, removed, all_groups), groups)
+        if block.type == "ranking"
+        else None,
         "nps": _nps(groups) if block.type == "nps" else None,
     }
 
@@ -99,8 +125,10 @@ def entries(
 def segment_entries(
     block: Block, removed: Sequence[Option], groups: Iterable[AnswerGroup]
 ) -> list[DistributionEntry]:
-    """The segments that a block defines: its `entries`, and the options that nobody chose."""
-    if block.type not in CHOICES:
+    """The segments that a block defines: its `entries`, and the options that nobody chose. Of a ranking, the
+    segments are the items, for those who ranked them first.
+    """
+    if block.type in SCALES:
         return _points(block, removed, groups)
     chosen = {group.option_id for group in groups}
     was_chosen = [option for option in removed if option.id in chosen]
@@ -155,17 +183,75 @@ def _distribution(
     ]
 
 
+def histogram(block: Block, groups: Sequence[AnswerGroup]) -> dict[str, Any] | None:
+    """The numbers of an open question in bins (rule 6.301); None for other blocks, and without numbers."""
+    group = next((each for each in groups if each.spread), None)
+    if block.type != "open_numeric" or group is None or group.spread is None:
+        return None
+    bins = group.bins
+    return {
+        "width": json_number(bins.step),
+        "is_whole": group.is_whole,
+        "ranges": [
+            {
+                "from": json_number(low),
+                "to": json_number(low + bins.step),
+                "count": count,
+                "percentage": percentage(count, group.numbers),
+            }
+            for low, count in zip(bins.lows, group.spread.counts, strict=True)
+        ],
+    }
+
+
+def _deviation(groups: Iterable[AnswerGroup]) -> float | None:
+    """The standard deviation of the numbers in some groups; None if the squares of one are not known."""
+    count, total, squares = 0, Fraction(), Fraction()
+    for group in groups:
+        own = group.squares if group.point is None else Decimal(group.numbers * group.point**2)
+        if own is None:
+            return None
+        count, total, squares = count + group.numbers, total + Fraction(group.total), squares + Fraction(own)
+    return spread.deviation_of(count, total, squares)
+
+
+def _quartiles(groups: Sequence[AnswerGroup]) -> list[float | None]:
+    """The quartiles of the numbers in some groups.
+
+    None if a scale has numbers that are no points, from before the block became a scale.
+    """
+    count = sum(group.numbers for group in groups)
+    if len(groups) == 1 and groups[0].spread is not None:
+        around = [(Decimal(repr(low)), Decimal(repr(high))) for low, high in groups[0].spread.around]
+    elif groups and all(group.point is not None for group in groups):
+        points = sorted((group.point or 0, group.numbers) for group in groups)
+        numbers, frequencies = [point for point, _ in points], [count for _, count in points]
+        spread_of_points = spread.of_frequencies(numbers, frequencies, ())
+        around = [(Decimal(low), Decimal(high)) for low, high in spread_of_points.around]
+    else:
+        return [None] * len(spread.QUARTILES)
+    return [
+        _whole(float(spread.between(pair, count, n)))
+        for pair, n in zip(around, spread.QUARTILES, strict=True)
+    ]
+
+
 def _stats(groups: Iterable[AnswerGroup]) -> dict[str, object]:
     numeric = [group for group in groups if group.numbers]
     count = sum(group.numbers for group in numeric)
     total = sum((group.total for group in numeric), Decimal(0))
     lowest = [group.lowest for group in numeric if group.lowest is not None]
     highest = [group.highest for group in numeric if group.highest is not None]
+    lower, median, upper = _quartiles(numeric)
     return {
         "count": count,
         "mean": float(total / count) if count else None,
         "min": _whole(min(lowest)) if lowest else None,
+        "lower_quartile": lower,
+        "median": median,
+        "upper_quartile": upper,
         "max": _whole(max(highest)) if highest else None,
+        "standard_deviation": _deviation(numeric),
     }
 
 
@@ -179,15 +265,20 @@ def _items(block: Block, removed: Sequence[Option], groups: Iterable[AnswerGroup
     return [*block.options, *(option for option in removed if option.id in ranked)]
 
 
-def _ranking(items: Iterable[Option], groups: Sequence[AnswerGroup]) -> list[dict[str, object]]:
-    """Every item, including those that nobody ranked."""
-    ranking = []
+def _ranking(block: Block, items: Sequence[Option], groups: Sequence[AnswerGroup]) -> list[dict[str, object]]:
+    """Every item, including those that nobody ranked.
+
+    A first place gives as many points as there are places, and each following place one less (rule 6.302).
+    No place gives negative points, even if the ranking asked for more places before.
+    """
+    places, ranking = block.rank_top_n or len(items), []
     for item in items:
         ranks = [group for group in groups if group.option_id == item.id and group.point is not None]
         count = sum(group.rows for group in ranks)
         ranking.append(
             {
                 **_entry(item).as_json(),
+                "points": sum(max(0, places + 1 - (group.point or 0)) * group.rows for group in ranks),
                 "average_rank": float(sum(group.total for group in ranks) / count) if count else None,
                 "first_choice_count": sum(group.rows for group in ranks if group.point == 1),
                 "ranked_count": count,
@@ -201,20 +292,9 @@ def places_of(ranking: Sequence[Mapping[str, Any]], block: Block | None) -> int:
     return (block.rank_top_n if block else None) or len(ranking)
 
 
-def points(item: Mapping[str, Any], places: int) -> int:
-    """The points of an item: a first place gives `places` points, and each following place one less.
-
-    Items without a place get no points, so that few high places do not weigh more than many good ones. No
-    place gives negative points, even if the ranking asked for more places before.
-    """
-    if item["average_rank"] is None:
-        return 0
-    return max(0, round(float(item["ranked_count"] * (places + 1 - item["average_rank"]))))
-
-
-def by_points(ranking: Sequence[Mapping[str, Any]], places: int) -> list[Mapping[str, Any]]:
+def by_points(ranking: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The items by points, highest first; equal items by the number of first places."""
-    return sorted(ranking, key=lambda item: (-points(item, places), -item["first_choice_count"]))
+    return sorted(ranking, key=lambda item: (-item["points"], -item["first_choice_count"]))
 
 
 def _nps(groups: Iterable[AnswerGroup]) -> dict[str, object]:

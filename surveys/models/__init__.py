@@ -17,7 +17,9 @@ from surveys.models.job import Job
 from surveys.models.personal_link import PersonalLink
 from surveys.models.project import Project, ProjectQuerySet
 from surveys.models.reading import Codebook, Reading, Theme
+from surveys.models.reminder import Reminder
 from surveys.models.response_deletion import ResponseDeletion
+from surveys.models.response_file import ResponseFile
 from surveys.models.results_count import ResultsCount
 from surveys.models.script import Block, Bucket, Option, buckets_in_order
 from surveys.models.shown import ShownFigures
@@ -42,7 +44,9 @@ __all__ = [
     "PublicMessage",
     "QuotaCount",
     "Reading",
+    "Reminder",
     "ResponseDeletion",
+    "ResponseFile",
     "ResultsCount",
     "ScriptDraft",
     "SealedGifts",

@@ -32,6 +32,8 @@ class Conversation(models.Model):
         WEB = Identity.Provider.WEB.value
         IMPORT = "import"
 
+    FULL = "full"  # the beginning of an `outcome`
+
     AT_REVIEW = "at_review"  # a key of `state`: it waits until the respondent sends the reviewed answers
     LAPSES = "lapses"  # a key of `state`: a further question is open, and nothing else is
 
@@ -62,6 +64,12 @@ class Conversation(models.Model):
     is_listed = models.BooleanField(default=False, help_text="Has an answer, or is completed.")
     is_suspected = models.BooleanField(
         default=False, db_default=False, help_text="A program may have answered (rule 6.246)."
+    )
+    outcome = models.CharField(  # noqa: DJ001
+        max_length=48,
+        null=True,
+        blank=True,
+        help_text="`full` or `full:<key of a quota>` if a limit refused its end, else null (rule 6.290).",
     )
     is_settled = models.BooleanField(
         default=True,
@@ -135,6 +143,11 @@ class Conversation(models.Model):
                 fields=["project"], condition=Q(completed_at__isnull=True), name="conversation_unfinished"
             ),
             models.Index(fields=["project", "id"], condition=Q(is_suspected=True), name="response_suspected"),
+            models.Index(
+                fields=["project", "outcome"],
+                condition=Q(outcome__isnull=False),
+                name="response_with_outcome",
+            ),
             models.Index(
                 fields=["updated_at"],
                 condition=Q(completed_at__isnull=True, state__has_key="lapses"),

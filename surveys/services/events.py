@@ -100,6 +100,7 @@ def _row(conversation: Conversation, stored: StoredAnswers) -> tuple[object, ...
         conversation.state.get("other"),
         conversation.state.get("consent"),
         conversation.is_suspected,
+        conversation.outcome,
     )
 
 

@@ -59,7 +59,8 @@ def _parts(bench: Bench, project: Project, size: int) -> list[Result]:
     client, path = bench.colloquy.client(), bench.api(f"/projects/{project.pk}/analysis/results")
     told = client.call("GET", path, headers=bench.headers()).json()
     assert isinstance(told["blocks"], list)
-    choice = next(block["block_id"] for block in told["blocks"] if block["block_type"] == "single_punch")
+    of_type = {block["block_type"]: block["block_id"] for block in reversed(told["blocks"])}
+    choice, scale, number = (of_type[each] for each in ("single_punch", "opinion_scale", "open_numeric"))
     where = urlencode({"where": 'item_0 != "none" AND (item_1 >= 0 OR item_1 < 0)'})
     minutes = count()
 
@@ -68,6 +69,12 @@ def _parts(bench: Bench, project: Project, size: int) -> list[Result]:
         part = client.call("GET", f"{path}?{after}{query}", headers=bench.headers()).json()
         assert part["response_count"] == size * QUESTIONS, "Not what was loaded."
 
+    def cross() -> None:
+        after = f"submitted_after=2001-01-01T00:{next(minutes):02}:00Z"
+        query = f"{after}&rows={choice}&columns={scale}"
+        part = client.call("GET", path.replace("results", "cross") + f"?{query}", headers=bench.headers())
+        assert part.json()["count"] == size, "Not what was loaded."
+
     for _ in range(4):  # each process loads NumPy once
         read("&status=completed")
     kinds = (
@@ -75,12 +82,13 @@ def _parts(bench: Bench, project: Project, size: int) -> list[Result]:
         ("segmented", f"&segment_by={choice}"),
         ("selected by an expression", f"&{where}"),
         ("filtered and segmented", f"&status=completed&provider=web&segment_by={choice}"),
+        ("segmented by numbers in bands", f"&segment_by={number}:2,10"),
+        ("segmented by weeks", "&segment_by=completed.week"),
     )
+    asked = [(kind, partial(read, query)) for kind, query in kinds]
     return [
-        Result(
-            "20", f"{size:,} responses {kind}", cost(bench.colloquy, [partial(read, query)] * 3), None, 1500
-        )
-        for kind, query in kinds
+        Result("20", f"{size:,} responses {kind}", cost(bench.colloquy, [ask] * 3), None, 1500)
+        for kind, ask in (*asked, ("in a cross table", cross))
     ]
 
 

@@ -197,6 +197,7 @@ def test_the_preview_of_the_post_follows_what_is_typed(open_as, staff: Staff) ->
     made = scenario.project(CHOICE, status="inactive")
     page = open_as(staff, tab(made.pk, "delivery"))
 
+    page.get_by_role("heading", name="Invitation").click()  # opens the section
     page.get_by_label("Message", exact=True).fill("Come **all** <b>of you</b>")
 
     shown = page.locator("[data-post-preview]")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,11 @@ def open_as(windows) -> Callable[..., Page]:
     return opened
 
 
+def unfold(page: Page, title: str) -> None:
+    """Open a folded section."""
+    page.get_by_role("heading", name=title).click()
+
+
 def survey(staff: Staff, **fields: Any) -> Project:
     made = scenario.project(COLOUR, SEVERAL, TEXT, community=staff.community, **fields)
     Project.objects.filter(pk=made.pk).update(status="inactive")
@@ -65,6 +71,7 @@ def stored(made: Project) -> Project:
 def test_a_quota_is_built_from_rows(staff, open_as, phone, check_accessibility) -> None:
     made = survey(staff)
     page = open_as(staff, tab(made.pk, "delivery"), phone=phone)
+    unfold(page, "How many")
     quota = page.locator(".row-of-inputs").first
 
     quota.get_by_role("button", name="Add a condition").click()
@@ -79,6 +86,8 @@ def test_a_quota_is_built_from_rows(staff, open_as, phone, check_accessibility) 
     page.get_by_role("button", name="Save").click()
 
     expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(page.get_by_text("Set here: Quotas")).to_be_visible()
+    unfold(page, "How many")
     [saved] = stored(made).quotas
     assert (saved["where"], saved["limit"]) == ('colour = "green" AND language = "en"', 50)
     quota = page.locator(".row-of-inputs").first
@@ -90,6 +99,7 @@ def test_rows_and_text_lead_to_each_other(staff, open_as) -> None:
     where = "colour = games"
     made = survey(staff, quotas=[{"where": where, "limit": 3, "message": None}])
     page = open_as(staff, tab(made.pk, "delivery"))
+    unfold(page, "How many")
     quota = page.locator(".row-of-inputs").first
 
     text = quota.get_by_label("Responses with").last
@@ -104,6 +114,7 @@ def test_rows_and_text_lead_to_each_other(staff, open_as) -> None:
 def test_what_is_not_finished_is_said(staff, open_as) -> None:
     made = survey(staff)
     page = open_as(staff, tab(made.pk, "delivery"))
+    unfold(page, "How many")
     quota = page.locator(".row-of-inputs").first
 
     quota.get_by_role("button", name="Add a condition").click()
@@ -176,3 +187,49 @@ def test_a_condition_selects_responses_on_both_tabs(staff, open_as, phone, check
     expect(page.get_by_label("Block or variable")).to_have_count(1)
     shoot(page, f"condition-responses-{'phone' if phone else 'desk'}")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_rare_sections_are_folded_and_say_what_is_set(staff, open_as, phone, check_accessibility) -> None:
+    """Rule 6.295."""
+    made = survey(staff, max_completes=9, consent="I agree.")
+    page = open_as(staff, tab(made.pk, "delivery"), phone=phone)
+
+    shoot(page, f"folded-{'phone' if phone else 'desk'}")
+    expect(page.get_by_text("Set here: Completions in all")).to_be_visible()
+    expect(page.get_by_text("Set here: Consent")).to_be_visible()
+    expect(page.get_by_text("Nothing is set here.")).to_have_count(3)
+    expect(page.get_by_label("Completions in all")).to_be_hidden()
+    check_accessibility(page)
+    page.get_by_role("heading", name="How many").click()
+    page.get_by_label("Completions in all").fill("0")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_label("Completions in all")).to_be_visible()  # a fault opens its section
+    check_accessibility(page)
+
+
+def test_the_theme_of_the_embedded_page_is_chosen_by_name(staff, open_as) -> None:
+    """Rule 6.296."""
+    page = open_as(staff, tab(survey(staff).pk, "share"))
+
+    page.get_by_label("Theme there").select_option("Rose")
+    expect(page.get_by_label("Line to paste")).to_have_value(re.compile('data-theme="4" async'))
+    page.get_by_label("Theme there").select_option("As the project")
+    expect(page.get_by_label("Line to paste")).not_to_have_value(re.compile("data-theme"))
+
+
+def test_the_look_is_previewed_by_day_and_by_night(staff, open_as) -> None:
+    """Rule 6.296."""
+    page = open_as(staff, tab(survey(staff).pk, "look"))
+    preview = page.frame_locator("iframe").locator("body")
+    expect(preview).to_contain_text("Which colour?")
+    ground = "body => getComputedStyle(body).color"
+
+    found = []
+    for name in ("Day", "Night"):
+        page.get_by_role("button", name=name).click()
+        expect(page.get_by_role("button", name=name)).to_have_attribute("aria-pressed", "true")
+        shoot(page, f"look-{name}")
+        found.append(preview.evaluate(ground))
+
+    assert found[0] != found[1]

@@ -50,6 +50,8 @@ def test_lines_pasted_into_an_option_become_options(windows, caller):
     page.evaluate(PASTE, LIST)
 
     assert editor.values(page) == ["Tuesday", "Thursday", "Saturday"]
+    expect(page.get_by_label("Lines that were not taken")).to_have_value("Tuesday")
+    page.get_by_role("dialog").get_by_text("Close", exact=True).click()
     editor.save(page)
     (block,) = editor.stored(caller, project)
     assert [option["value"] for option in block["options"]] == ["Tuesday", "Thursday", "Saturday"]
@@ -175,7 +177,8 @@ def test_lines_of_a_pasted_list_that_do_not_fit_are_told_and_stay_in_the_box(win
 
     expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text(
         "97 options added; 37 lines were left out, because a question has at most 100 options; "
-        "1 line was left out, because an option has at most 500 characters."
+        "1 line was left out, because an option has at most 500 characters. "
+        "A question that is drawn as a menu can have 1,000."
     )
     left_out = page.get_by_label("Lines that were not taken")
     expect(left_out).to_have_value("\n".join([*lines[98:], lines[0]]))
@@ -194,7 +197,8 @@ def test_lines_pasted_into_an_option_of_a_full_list_are_offered_again(windows, c
     page.evaluate(PASTE, "Tuesday\nThursday\nSaturday")
 
     expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text(
-        "1 option added; 2 lines were left out, because a question has at most 100 options."
+        "1 option added; 2 lines were left out, because a question has at most 100 options. "
+        "A question that is drawn as a menu can have 1,000."
     )
     expect(page.get_by_label("Lines that were not taken")).to_have_value("Thursday\nSaturday")
     assert editor.values(page)[-2:] == ["Evening 98", "Tuesday"]

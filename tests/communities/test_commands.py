@@ -4,9 +4,11 @@ import json
 from io import StringIO
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.core.management import CommandError, call_command
 
-from communities.models import ApiKey, Community, CommunitySettings, Member
+from communities.models import ApiKey, AuditEntry, Community, CommunitySettings, Member
+from tests.factories import StaffFactory
 from tests.support.api_requests import ask
 from tests.support.caller import Caller
 
@@ -37,6 +39,33 @@ def test_a_community_with_everything() -> None:
     assert (community.pk, community.name, community.tier) == (710_000_000_000_000_009, "Chess", "vip")
     assert community.bot_credits == 7
     assert CommunitySettings.objects.get().community == community
+
+
+@pytest.mark.parametrize("named", ["ada", "ADA@example.org"])
+def test_who_makes_a_community_is_its_admin(named: str) -> None:
+    """Rule 12.203."""
+    ada = StaffFactory.create(username="ada")
+    EmailAddress.objects.create(user=ada, email="ada@example.org", verified=True)
+
+    told("create_community", "--name", "Chess", "--admin", named)
+
+    assert [(each.user, each.access) for each in Member.objects.all()] == [(ada, "admin")]
+    assert AuditEntry.objects.get(action="community.created").actor_id == ada.pk
+
+
+@pytest.mark.parametrize("named", ["nobody", "unproven@example.org"])
+def test_an_unknown_admin_makes_no_community(named: str) -> None:
+    EmailAddress.objects.create(user=StaffFactory.create(), email="unproven@example.org", verified=False)
+
+    with pytest.raises(CommandError, match="neither a user name nor"):
+        say("create_community", "--name", "Chess", "--admin", named)
+
+    assert not Community.objects.exists()
+
+
+def test_a_community_without_an_admin_says_so() -> None:
+    """Rule 12.203."""
+    assert "Nobody is in it yet" in say("create_community", "--name", "Chess")
 
 
 def test_a_community_with_a_name_alone() -> None:

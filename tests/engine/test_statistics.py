@@ -1,10 +1,15 @@
 """Statistics of a block's answers (rules 6.54 and 6.55)."""
 
+import math
+import statistics as plain
+from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
-from surveys.engine import statistics
+from surveys.engine import spread, statistics
 from surveys.engine.script import Block, Option
 from surveys.engine.statistics import AnswerGroup, percentage, summarize
 
@@ -66,14 +71,24 @@ def test_points_given_before_a_scale_was_changed_stand_among_the_declared_ones()
         ("3", 1),
         ("5", 2),
     ]
-    assert summary["stats"] == {"count": 4, "mean": 3.25, "min": 0, "max": 5}
+    assert summary["stats"] == {
+        "count": 4,
+        "mean": 3.25,
+        "min": 0,
+        "lower_quartile": 2.25,
+        "median": 4,
+        "upper_quartile": 5,
+        "max": 5,
+        "standard_deviation": pytest.approx(math.sqrt(67 / 12)),
+    }
 
 
 def test_answers_from_when_a_scale_was_a_choice_count_as_answers_but_not_as_numbers():
     summary = summarize(RATING, [BLUE], [AnswerGroup(12, None, 2, 2), point(3, 1)])
 
     assert summary["response_count"] == 3
-    assert summary["stats"] == {"count": 1, "mean": 3.0, "min": 3, "max": 3}
+    assert summary["stats"]["count"] == 1
+    assert {summary["stats"][name] for name in ("mean", "min", "median", "max")} == {3}
     assert sum(each["count"] for each in summary["distribution"]) == 1
 
 
@@ -82,7 +97,7 @@ def test_a_mean_is_that_of_the_numbers_as_they_were_typed():
 
     summary = summarize(Block("open_numeric", id=3), (), groups)
 
-    assert summary["stats"] == {"count": 3, "mean": 0.1, "min": 0.1, "max": 0.1}
+    assert (summary["stats"]["count"], summary["stats"]["mean"]) == (3, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -108,9 +123,101 @@ def test_ranks_are_averaged_over_who_ranked_the_item():
     summary = summarize(ranking, (), [point(1, 2, 1), point(2, 1, 1), point(2, 2, 2)])
 
     assert [
-        (each["value"], each["average_rank"], each["first_choice_count"], each["ranked_count"])
+        (
+            each["value"],
+            each["points"],
+            each["average_rank"],
+            each["first_choice_count"],
+            each["ranked_count"],
+        )
         for each in summary["ranking"]
-    ] == [("a", 4 / 3, 2, 3), ("b", 2.0, 0, 2), ("c", None, 0, 0)]
+    ] == [("a", 8, 4 / 3, 2, 3), ("b", 4, 2.0, 0, 2), ("c", 0, None, 0, 0)]
+
+
+@pytest.mark.parametrize(("top", "points"), [(None, [8, 4, 1]), (2, [5, 2, 0]), (1, [2, 0, 0])])
+def test_a_place_gives_points_and_no_place_gives_none(top, points):
+    """Rule 6.302."""
+    options = (Option("a", id=1), Option("b", id=2), Option("c", id=3))
+    ranking = Block("ranking", id=5, options=options, rank_top_n=top)
+
+    summary = summarize(ranking, (), [point(1, 2, 1), point(2, 1, 1), point(2, 2, 2), point(3, 1, 3)])
+
+    assert [each["points"] for each in summary["ranking"]] == points
+
+
+def spread_over(numbers):
+    """The group of these numbers, counted one by one."""
+    kept = sorted(numbers)
+    group = AnswerGroup(
+        None,
+        None,
+        len(kept),
+        len(kept),
+        len(kept),
+        sum(map(Decimal, kept), Decimal(0)),
+        float(kept[0]),
+        float(kept[-1]),
+        sum((Decimal(each) ** 2 for each in kept), Decimal(0)),
+        all(float(each).is_integer() for each in kept),
+    )
+    lows = group.bins.lows
+    counts = [sum(low <= Decimal(each) < low + group.bins.step for each in kept) for low in lows]
+    pairs = [spread.indexes(len(kept), quartile) for quartile in spread.QUARTILES]
+    around = [(float(kept[low]), float(kept[high])) for low, high in pairs]
+    return replace(group, spread=spread.Spread(around, counts))
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [7],
+        [0, 0, 0],
+        [1, 2],
+        [3, 3, 3, 3, 100],
+        list(range(18, 91)),
+        [Decimal("0.1"), Decimal("0.2"), Decimal("0.3")],
+        [Decimal(n) / 7 for n in range(-40, 60)],
+        [Decimal("-1e15"), Decimal("1e-30"), Decimal("1e15")],
+        [Decimal("2.5")] * 4,
+    ],
+)
+def test_numbers_have_quartiles_a_deviation_and_bins(numbers):
+    """Rules 6.300 and 6.301."""
+    numbers = [Decimal(repr(float(each))) for each in numbers]
+    group = spread_over(numbers)
+    block = Block("open_numeric", id=3)
+
+    stats = summarize(block, (), [group])["stats"]
+    told = statistics.histogram(block, [group])
+
+    if len(numbers) > 1:
+        expected = plain.quantiles(numbers, n=4, method="inclusive")
+        assert [stats[name] for name in ("lower_quartile", "median", "upper_quartile")] == [
+            float(each) for each in expected
+        ]
+        assert stats["standard_deviation"] == pytest.approx(float(plain.stdev(map(Fraction, numbers))))
+    else:
+        assert (stats["median"], stats["standard_deviation"]) == (7, None)
+    assert told is not None
+    ranges = told["ranges"]
+    assert 1 <= len(ranges) <= spread.MAX_BINS
+    assert sum(each["count"] for each in ranges) == len(numbers)
+    assert ranges[0]["count"]
+    assert ranges[-1]["count"]
+    assert all(one["to"] == other["from"] for one, other in pairwise(ranges))
+    assert f"{told['width']:e}"[0] in "125"
+    assert not told["is_whole"] or told["width"] >= 1
+
+
+def test_ages_have_bins_of_ten_years():
+    """Rule 6.301: Scott's rule has 10.6 years for the ages from 18 to 90, and whole numbers stay together."""
+    told = statistics.histogram(Block("open_numeric", id=3), [spread_over(list(range(18, 91)))])
+
+    assert told is not None
+    assert [(each["from"], each["to"], each["count"]) for each in told["ranges"]] == [
+        (10, 20, 2), (20, 30, 10), (30, 40, 10), (40, 50, 10), (50, 60, 10),
+        (60, 70, 10), (70, 80, 10), (80, 90, 10), (90, 100, 1),
+    ]  # fmt: skip
 
 
 def test_a_type_without_figures_has_none():

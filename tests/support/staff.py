@@ -10,7 +10,7 @@ import orjson
 from django.test import Client
 from django.urls import reverse
 
-from communities.models import Community, Member, User
+from communities.models import Community, Member, ProjectGrant, User
 from tests.factories import CommunityFactory, CommunitySettingsFactory, StaffFactory
 
 
@@ -49,6 +49,11 @@ class Staff:
     def beside(self, access: str, **fields: Any) -> Staff:
         """Somebody else in the same community."""
         return Staff(access, community=self.community, **fields)
+
+    def given(self, level: str, project_id: int | None = None) -> Staff:
+        """The same person with this access to a project, or to all projects."""
+        ProjectGrant.objects.create(member=self.member, project_id=project_id, level=level)
+        return self
 
     def get(self, name: str, /, *args: object, **query: str) -> Any:
         """The page of a URL of the admin, named without `admin:`."""

@@ -35,7 +35,7 @@ LISTED = GuildMember(role_ids=(), nick="Marit", avatar_url=None, joined_at=NOON)
 SHOWN = {"user", "access", "nick", "avatar_url", "joined_at", "left_at"}
 HIDDEN = {
     *("id", "community", "updated_at", "role_ids", "roles_told_at", "roles_asked_at", "left_server"),
-    *("email", "mail_refused_at"),  # no community is told of addresses (rule 7.29)
+    *("attributes", "email", "mail_refused_at"),  # no community is told of addresses (rule 7.29)
 }
 # Of what the interface returns, what members earn: it changes without an event.
 EARNED = {"rank", "xp_total", "xp_monthly", "level", "participation", "achievements"}

@@ -70,7 +70,8 @@ class TestScripts:
         assert (removed["id"], removed["name"], removed["prompt"]) == (first["id"], "colour", "Which colour?")
         assert [option["value"] for option in removed["options"]] == ["red", "green", "blue"]
         assert (added["name"], added["type"], added["prompt"]) == ("new", "open_text", "Why?")
-        assert "order" not in entry.after
+        assert (entry.before["order"], entry.after["order"]) == (["colour", "why"], ["new", "why"])
+        assert "Order" not in {each.field for each in audit_trail.differences(entry).rows}
 
     def test_options_are_compared_one_by_one(self, caller: Caller) -> None:
         project = caller.make({**CHOICE, "name": "colour"})

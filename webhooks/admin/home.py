@@ -5,23 +5,26 @@ Pings are left out, because they are tests: the sender sees the result on the we
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
 from communities.ground.actors import Actor
 from communities.ground.words import plural
+from communities.staff.failures import MOST_OF_ONE_KIND, Failure, add_failures
 from communities.staff.home import Attention, add_attention
 from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook
+from webhooks.words import EVENT_MEANINGS
 
 RECENTLY = timedelta(days=7)
 ROUNDED_BY = timedelta(days=1)  # Times of anonymous responses are rounded by at most this time.
 MOST_COUNTED = 100
+MOST_WEBHOOKS = 100  # whose messages the list of failed work shows
 
 
 @add_attention
@@ -47,6 +50,30 @@ def failing_webhooks(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
         address = f"{reverse('admin:webhooks_delivery_changelist')}?status=abandoned"
         attentions.append(Attention(f"{number} to webhooks could not be delivered this week.", address))
     return attentions
+
+
+@add_failures
+def undelivered(community_id: int | None, since: datetime) -> Iterator[Failure]:
+    """Messages to webhooks that were given up; for all communities those of the webhooks that fail now."""
+    webhooks = Webhook.objects.filter(deleted_at__isnull=True)
+    if community_id is None:
+        webhooks = webhooks.filter(Q(failing_since__isnull=False) | Q(disabled_reason__isnull=False))
+    else:
+        webhooks = webhooks.in_community(community_id)
+    given_up = Delivery.objects.filter(status=Delivery.Status.ABANDONED, created_at__gte=since)
+    for webhook in webhooks[:MOST_WEBHOOKS]:
+        own = given_up.filter(webhook=webhook).exclude(event__type=EventType.WEBHOOK_PING)
+        rows = own.select_related("event").defer("event__body", "response_body", "attempts")
+        for row in rows.order_by("-created_at")[:MOST_OF_ONE_KIND]:
+            yield Failure(
+                kind="Webhook",
+                what=f"{EVENT_MEANINGS[EventType(row.event.type)]}, to {webhook.name or webhook.url}",
+                reason=f"Answer {row.response_status}" if row.response_status else row.error or "",
+                at=row.last_attempt_at or row.created_at,
+                community_id=webhook.community_id,
+                address=reverse("admin:webhooks_delivery_change", args=[row.pk]),
+                again=reverse("admin:webhooks_delivery_redeliver", args=[row.pk]),
+            )
 
 
 def _fails(webhook: Webhook, events: QuerySet[Delivery]) -> bool:

@@ -6,20 +6,24 @@ import re
 from urllib.parse import urlencode
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import timezone
 
 from communities.forms import once
-from communities.ground.actors import Actor
+from communities.ground.actors import Actor, Level
 from communities.ground.errors import Conflict, Refusal
 from communities.ground.text_field import TextField
 from communities.ground.transactions import in_transaction
+from communities.ground.words import plural
 from communities.models import Member
 from communities.services.inviting import invitation_letters, invitations
+from communities.services.inviting.invitations import Grant
 from communities.services.mail import mails
 from communities.staff import keyset, refusals
 from xp.admin import profile
@@ -30,24 +34,13 @@ ON_A_PAGE = 50
 SENT_BEFORE = "This form was sent before, so nothing was sent now. Write to other people with a new form."
 
 
-class InviteForm(once.TicketForm):
+class AddressesForm(once.TicketForm):
+    """The addresses of people to invite."""
+
     emails = TextField(
         label="E-mail addresses",
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "autocapitalize": "none"}),
         help_text=f"Up to {MAX_ADDRESSES}, with spaces, commas or new lines between.",
-    )
-    name = TextField(
-        max_length=invitation_letters.MAX_NAME,
-        required=False,
-        help_text="For the greeting, if you invite one person. May be empty.",
-    )
-    access = forms.ChoiceField(
-        choices=ACCESS,
-        widget=forms.RadioSelect,
-        label="What they may do",
-        initial="member",
-        help_text="An invitation to be a creator or an admin ends when its sender is no longer an admin. No "
-        "invitation gives somebody back the access that was taken from them after it was sent.",
     )
 
     def clean_emails(self) -> list[str]:
@@ -63,11 +56,45 @@ class InviteForm(once.TicketForm):
                 raise ValidationError(f"No mail can be sent to {each}. Check the part after the @.")
         return found
 
+
+class InviteForm(AddressesForm):
+    name = TextField(
+        max_length=invitation_letters.MAX_NAME,
+        required=False,
+        help_text="For the greeting, if you invite one person. May be empty.",
+    )
+    access = forms.ChoiceField(
+        choices=ACCESS,
+        widget=forms.RadioSelect,
+        label="What they may do",
+        initial="member",
+        help_text="An invitation to be a creator or an admin ends when its sender is no longer an admin. No "
+        "invitation gives somebody back the access that was taken from them after it was sent.",
+    )
+    reads_all = forms.BooleanField(
+        label="They also read the results of all projects",
+        required=False,
+        help_text="Also those of drafts. They change nothing.",
+    )
+
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"])
         if name and not invitation_letters.is_plain_name(name):
             raise ValidationError("Write a name in letters, without addresses or other signs.")
         return name
+
+
+class LinkForm(once.TicketForm):
+    """A link for several people."""
+
+    uses = forms.IntegerField(
+        label="For how many people?",
+        min_value=1,
+        max_value=invitations.MAX_USES,
+        initial=10,
+        help_text="Whoever has the link can become a member, until that many have used it, or for 14 days. "
+        "They are asked for their address and get a mail there.",
+    )
 
 
 class MemberInviteForm(once.TicketForm):
@@ -81,8 +108,11 @@ def page(request: HttpRequest, actor: Actor, *, here: str, back: str) -> HttpRes
     action = request.POST.get("action", "")
     if request.method == "POST" and action in _ACTIONS:
         return _change(request, actor, action, here)
-    form = InviteForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
+    link = LinkForm(request.POST if action == "link" else None)
+    if link.is_valid():
+        return make_link(request, actor, link, grant=None, back=here)
+    form = InviteForm(request.POST if request.method == "POST" and action != "link" else None)
+    if form.is_valid():
         try:
             count = _invite(request, actor, form)
         except Refusal as refusal:
@@ -105,6 +135,7 @@ def page(request: HttpRequest, actor: Actor, *, here: str, back: str) -> HttpRes
         "opts": Member._meta,
         "title": "Invite people",
         "form": form,
+        "link_form": link,
         "button": "Send the invitations",
         "back": back,
         "back_label": "Members",
@@ -118,6 +149,35 @@ def page(request: HttpRequest, actor: Actor, *, here: str, back: str) -> HttpRes
     return TemplateResponse(request, "admin/communities/member/invite.html", context)
 
 
+def make_link(
+    request: HttpRequest, actor: Actor, form: LinkForm, *, grant: Grant | None, back: str
+) -> HttpResponse:
+    """Make a link, and show it once. A form that was sent before leads back."""
+    try:
+        with in_transaction:
+            if not once.use(request, form.cleaned_data["ticket"]):
+                once.say_sent_before(request, SENT_BEFORE)
+                return HttpResponseRedirect(back)
+            invitation, token = invitations.make_link(
+                actor=actor, uses=form.cleaned_data["uses"], grant=grant, at=timezone.now()
+            )
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+        return HttpResponseRedirect(back)
+    context = {
+        **admin.site.each_context(request),
+        "opts": Member._meta,
+        "title": "A link to invite people",
+        "explanation": f"By this link {plural(invitation.uses_left or 0, 'person', 'people')} can join.",
+        "secret_label": "Link",
+        "secret": settings.BASE_URL + reverse("account_invitation", args=[token]),
+        "warning": "Copy it now, and give it only to the people whom you invite.",
+        "next_label": "I have copied it",
+        "next": back,
+    }
+    return TemplateResponse(request, "admin/secret.html", context)
+
+
 @in_transaction
 def _invite(request: HttpRequest, actor: Actor, form: InviteForm) -> int:
     """Invite the addresses of a form, and return their number. Returns 0 if the same form was sent before."""
@@ -129,6 +189,7 @@ def _invite(request: HttpRequest, actor: Actor, form: InviteForm) -> int:
         emails=values["emails"],
         access=values["access"],
         name=values["name"],
+        grant=Grant(Level.READ) if values["reads_all"] and values["access"] != "admin" else None,
         at=timezone.now(),
     )
     return len(invited)

@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from communities.ground.actors import Actor, Role
@@ -51,7 +51,11 @@ class MemberAdmin(CommunityModelAdmin[Member]):
     def tools(self, request: HttpRequest, actor: Actor) -> list[tuple[str, str]]:
         if not actor.is_admin:
             return []
-        return [("Invite people", self.address("invite_people")), ("Add a member", self.address("add"))]
+        return [
+            ("Invite people", self.address("invite_people")),
+            ("Add a member", self.address("add")),
+            ("Add from a list", reverse("admin:members-from-list")),
+        ]
 
     # --- The list -------------------------------------------------------------------------------------
 

@@ -69,6 +69,7 @@ class Work:
     """A task in words. `state` is a text and a symbol."""
 
     id: int
+    community_id: int
     label: str
     about: str
     state: tuple[str, str]
@@ -113,9 +114,14 @@ def _commands(row: ChatInstallation) -> list[tuple[str, str]]:
     ]
 
 
-def failed(*, community_id: int) -> list[Work]:
-    """Tasks that were given up, are blocked or wait for a retry, the newest first."""
-    rows = ChatTask.objects.filter(community_id=community_id, status__in=_NOT_DONE)
+def failed(*, community_id: int | None) -> list[Work]:
+    """Tasks that were given up, are blocked or wait for a retry, the newest first.
+
+    `None` is every community.
+    """
+    rows = ChatTask.objects.filter(status__in=_NOT_DONE)
+    if community_id is not None:
+        rows = rows.filter(community_id=community_id)
     return _in_words(list(rows.order_by("-pk")[:MOST_FAILED]))
 
 
@@ -137,6 +143,7 @@ def _in_words(tasks: list[ChatTask]) -> list[Work]:
     return [
         Work(
             id=task.pk,
+            community_id=task.community_id,
             label=_kinds[task.kind].label if task.kind in _kinds else task.kind,
             about=names.get((task.kind, task.subject), ""),
             state=STATES[ChatTask.Status(task.status)],

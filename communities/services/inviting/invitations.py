@@ -1,7 +1,10 @@
-"""Invitations by mail, and joining a community that lets anybody sign up.
+"""Invitations by mail and by link, and joining a community that lets anybody sign up.
 
 invite(actor=…, email=…)            an admin invites an address; the mail has the only copy of the token
 invite_all(actor=…, emails=…)       the same for several, all or none
+make_link(actor=…, uses=…)          a link for so many people, which the admin hands out
+ask_by_link(token=…, email=…)       a holder of a link has the invitation sent to their address
+join_by_link(token=…, user=…)       a holder who is signed in becomes a member
 accept(token=…, user=…)             the reader becomes a member, exactly once
 take(token=…), admit(…)             the same in two steps: between them, an account is made or merged for it
 join(community_id=…, user=…)        somebody who is signed in joins an open community
@@ -13,26 +16,30 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from allauth.account.models import EmailAddress
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from communities.ground.actors import Actor, Role
+from communities.ground.actors import ALL_PROJECTS, Actor, Level, Role
 from communities.ground.audit_actions import Action
-from communities.ground.errors import Conflict, Forbidden, NotFound
+from communities.ground.errors import Conflict, Forbidden, NotFound, refuse
 from communities.ground.mail_addresses import keyed_hash
 from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import Community, Invitation, Mail, Member, User
 from communities.models.invitation import VALID_FOR
 from communities.services.inviting import access_decisions, invitation_letters
 from communities.services.mail import mail_sums, mails, recipients
-from communities.services.people import identities, invitation_access, member_changes
+from communities.services.people import identities, invitation_access, member_changes, project_grants
 from communities.services.people.members import NoSuchMember, subject_of
 from communities.services.trail import audit
 
 KEPT_FOR = timedelta(days=30)  # Invitations are kept for this time after they have ended.
+MAX_USES = 200  # A link is for at most this many people.
 MAX_OPEN = 1_000  # One community has at most this many open invitations.
 MAX_MAILS = 200  # One community may write this many mails in PERIOD, because they are sent to strangers.
 PERIOD = timedelta(days=1)
@@ -75,19 +82,75 @@ def invite(
     return invitation
 
 
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """An access to a project of the community, or to all of them, which an invitation gives besides.
+
+    The caller has checked that the project is the community's.
+    """
+
+    level: Level
+    project_id: int | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """The columns of the invitation."""
+        return {"granted_level": str(self.level), "granted_project_id": self.project_id}
+
+
 @in_transaction
 def invite_all(
-    *, actor: Actor, emails: Sequence[str], access: str, at: datetime, name: str = ""
+    *,
+    actor: Actor,
+    emails: Sequence[str],
+    access: str,
+    at: datetime,
+    name: str = "",
+    grant: Grant | None = None,
 ) -> list[Invitation]:
     """Invite several addresses, all or none; `name` may be given for a single address.
 
     Refuses as `invite` does.
     """
-    return _invite(actor, emails, access, at=at, name=name if len(emails) == 1 else "", member_id=None)
+    name = name if len(emails) == 1 else ""
+    return _invite(actor, emails, access, at=at, name=name, member_id=None, grant=grant)
+
+
+@in_transaction
+def make_link(*, actor: Actor, uses: int, at: datetime, grant: Grant | None = None) -> tuple[Invitation, str]:
+    """Make a link by which this many people may become members, and return it with its token.
+
+    Refuses all but admins (Forbidden), and more open invitations than MAX_OPEN (Conflict).
+    """
+    _require_admin(actor, Member.Access.MEMBER)
+    if not 1 <= uses <= MAX_USES:
+        refuse("uses", "invalid", f"A link is for 1 to {MAX_USES} people.")
+    _lock_community(actor.community_id)
+    invitation_access.keep_admin(actor=actor)
+    if open_invitations(community_id=actor.community_id, at=at).count() >= MAX_OPEN:
+        raise Conflict(f"At most {MAX_OPEN:,} invitations can be open at one time.")
+    token = secrets.token_urlsafe(32)
+    invitation = Invitation.objects.create(
+        community_id=actor.community_id,
+        uses_left=uses,
+        digest=_digest(token),
+        created_by_id=actor.user_id,
+        created_at=at,
+        expires_at=at + VALID_FOR,
+        **(grant.columns() if grant else {}),
+    )
+    _record(Action.MEMBER_INVITED, actor, invitation, at=at)
+    return invitation, token
 
 
 def _invite(
-    actor: Actor, emails: Sequence[str], access: str, *, at: datetime, name: str, member_id: int | None
+    actor: Actor,
+    emails: Sequence[str],
+    access: str,
+    *,
+    at: datetime,
+    name: str,
+    member_id: int | None,
+    grant: Grant | None = None,
 ) -> list[Invitation]:
     _require_admin(actor, access)
     for each in emails:
@@ -105,7 +168,10 @@ def _invite(
     _require_mails_left(community.pk, emails, at)
     if opened.count() + len(emails) > MAX_OPEN:
         raise Conflict(f"At most {MAX_OPEN:,} invitations can be open at one time.")
-    return [_invite_one(actor, community, each, access, at=at, name=name, member=member) for each in emails]
+    return [
+        _invite_one(actor, community, each, access, at=at, name=name, member=member, grant=grant)
+        for each in emails
+    ]
 
 
 def _invite_one(
@@ -117,6 +183,7 @@ def _invite_one(
     at: datetime,
     name: str,
     member: Member | None,
+    grant: Grant | None,
 ) -> Invitation:
     token = secrets.token_urlsafe(32)
     invitation = Invitation.objects.create(
@@ -129,6 +196,7 @@ def _invite_one(
         created_by_id=actor.user_id,
         created_at=at,
         expires_at=at + VALID_FOR,
+        **(grant.columns() if grant else {}),
     )
     invitation_letters.send(invitation, token=token, at=at)
     _record(Action.MEMBER_INVITED, actor, invitation, at=at)
@@ -145,7 +213,8 @@ def send_again(*, actor: Actor, invitation_id: int, at: datetime) -> Invitation:
     """
     invitation = _locked_of(actor, invitation_id)
     allowed = Invitation.objects.filter(invitation_access.is_allowed(), pk=invitation.pk)
-    if invitation.revoked_at or invitation.accepted_at or not allowed.exists():
+    is_link = invitation.uses_left is not None
+    if is_link or invitation.revoked_at or invitation.accepted_at or not allowed.exists():
         raise InvitationOver
     _lock_community(invitation.community_id)
     _require_mails_left(invitation.community_id, [invitation.email], at)
@@ -188,7 +257,7 @@ def open_invitations(*, community_id: int, at: datetime) -> QuerySet[Invitation]
         accepted_at__isnull=True,
         accepted_by__isnull=True,  # People who signed up themselves confirm in another way.
         expires_at__gt=at,
-    )
+    ).exclude(uses_left=0)
     return rows.select_related("created_by", "member").order_by("-id")
 
 
@@ -229,7 +298,7 @@ def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
     sign in, because a reader of the mail must not get access to the member's account. Refuses (Forbidden) if
     staff have removed the user, or a member who has the address, since the invitation was sent.
     """
-    rows = Invitation.objects.filter(digest=_digest(token))
+    rows = Invitation.objects.filter(digest=_digest(token), uses_left__isnull=True)
     known_id = rows.values_list("member__user_id", flat=True).first()
     both = (known_id, user.pk if user else None)
     identities.lock_owners(*(each for each in both if each is not None))
@@ -268,7 +337,32 @@ def admit(invitation: Invitation, *, user: User, at: datetime) -> Member:
     _lock_community(invitation.community_id)
     member = Member.objects.filter(community_id=invitation.community_id, user=user).first()
     access = invitation.access if member is None else access_given(invitation, member)
-    return _admit(user, invitation.community_id, access=access, at=at, invited_at=invitation.sent_at)
+    admitted = _admit(user, invitation.community_id, access=access, at=at, invited_at=invitation.sent_at)
+    _give_grant(invitation, admitted, known=member, at=at)
+    return admitted
+
+
+def _give_grant(invitation: Invitation, member: Member, *, known: Member | None, at: datetime) -> None:
+    """Give a person who joined the access to projects that their invitation gives.
+
+    Staff may have decided about a `known` member since the invitation was sent; then it gives nothing.
+    """
+    if not invitation.granted_level or member.is_admin:
+        return
+    project_id, level = invitation.granted_project_id, Level.of(invitation.granted_level)
+    since = invitation.sent_at
+    if known is not None:
+        changed_at = access_decisions.decisions_about(known).changed_at
+        has_changed = changed_at is not None and changed_at > since
+        if has_changed or project_grants.was_changed(member, project_id=project_id, since=since):
+            return
+    if project_grants.of_member(member).get(project_id or ALL_PROJECTS, Level.NONE) >= level:
+        return
+    actor = Actor(member.user_id, member.access, member.community_id, member.community.tier)
+    with suppress(
+        Conflict
+    ):  # There may be too many people with access by now; the person joins all the same.
+        project_grants.give(member, project_id=project_id, level=level, actor=actor, at=at)
 
 
 def access_given(invitation: Invitation, member: Member) -> str:
@@ -288,6 +382,60 @@ def access_given(invitation: Invitation, member: Member) -> str:
 def accept(*, token: str, user: User, at: datetime) -> Member:
     """Make a user a member, as `take` and `admit` do together. Refuses as they do."""
     return admit(take(token=token, at=at, user=user), user=user, at=at)
+
+
+@again_after_deadlock
+@in_transaction
+def ask_by_link(*, token: str, email: str, at: datetime) -> None:
+    """Have the invitation of a link sent to an address, whose reader proves it as with any invitation.
+
+    An address that was invited before keeps that invitation, and gets no other mail. Raises NoSuchInvitation
+    and InvitationOver. Refuses (Conflict) an address to which no mail can be sent now.
+    """
+    mails.require_sendable(email, field="email")
+    link, email = _locked_link(token, at), email.strip().lower()
+    community = Community.objects.select_for_update(no_key=True).get(pk=link.community_id)
+    if open_invitations(community_id=community.pk, at=at).filter(email=email).exists():
+        return
+    try:
+        _require_mails_left(community.pk, [email], at)
+    except Conflict:  # Its words are for staff: they name addresses that refuse mails.
+        raise Conflict("No mail can be sent to this address now. Ask the team of the community.") from None
+    _use(link)
+    inviter = Actor(link.created_by_id or 0, "admin", community.pk, community.tier)
+    grant = Grant(Level.of(link.granted_level), link.granted_project_id) if link.granted_level else None
+    _invite_one(inviter, community, email, link.access, at=at, name="", member=None, grant=grant)
+
+
+@again_after_deadlock
+@in_transaction
+def join_by_link(*, token: str, user: User, at: datetime) -> Member:
+    """Make a user who is signed in a member by a link. A present member gets no other role.
+
+    Raises NoSuchInvitation and InvitationOver. Refuses (Forbidden) a user whom the community removed.
+    """
+    identities.lock_owners(user.pk)
+    link = _locked_link(token, at)
+    if _was_removed(user, link.community_id):
+        raise Forbidden("You were removed from this community. Ask its team to invite you.")
+    _lock_community(link.community_id)
+    known = Member.objects.filter(community_id=link.community_id, user=user).first()
+    access = known.access if known else link.access
+    member = _admit(user, link.community_id, access=access, at=at, invited_at=link.sent_at)
+    _give_grant(link, member, known=known, at=at)
+    _use(link)
+    return member
+
+
+def _locked_link(token: str, at: datetime) -> Invitation:
+    rows = Invitation.objects.filter(digest=_digest(token), uses_left__isnull=False)
+    return _usable(rows.select_for_update(no_key=True).first(), at)
+
+
+def _use(link: Invitation) -> None:
+    assert link.uses_left
+    link.uses_left -= 1
+    link.save(update_fields=["uses_left"])
 
 
 # --- Communities that let anybody sign up -------------------------------------------------------------
@@ -465,5 +613,9 @@ def _record(action: Action, actor: Actor, invitation: Invitation, *, at: datetim
         action=action,
         on=audit.Subject(actor.community_id, "invitation", invitation.pk, ""),
         at=at,
-        after={"access": invitation.access},
+        after={
+            "access": invitation.access,
+            **({"level": invitation.granted_level} if invitation.granted_level else {}),
+            **({"uses": invitation.uses_left} if invitation.uses_left is not None else {}),
+        },
     )

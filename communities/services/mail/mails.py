@@ -9,18 +9,20 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
+from functools import reduce
+from operator import or_
 
 import structlog
 from django.core import mail as django_mail
 from django.core.mail import EmailMultiAlternatives
 from django.core.mail.backends.base import BaseEmailBackend
 from django.core.mail.message import sanitize_address
-from django.db.models import Count
+from django.db.models import Count, Q, QuerySet
 
 from communities.ground import queue, sealing
 from communities.ground.errors import refuse
@@ -184,6 +186,17 @@ def not_sent() -> Mapping[str, int]:
     failures = Mail.objects.filter(status__in=(Mail.Status.FAILED, Mail.Status.ABANDONED))
     by_status = failures.exclude(last_error=_UNSUBSCRIBED).values_list("status").annotate(count=Count("pk"))
     return {Mail.Status.FAILED.value: 0, Mail.Status.ABANDONED.value: 0} | dict(by_status)
+
+
+def given_up(*, community_id: int | None, kinds: Collection[str], since: datetime) -> QuerySet[Mail]:
+    """The mails of these kinds that were given up since a time, the newest first, unless their reader
+    unsubscribed. `None` is every community. A kind may continue after a colon.
+    """
+    of_kinds = reduce(or_, (Q(kind=each) | Q(kind__startswith=f"{each}:") for each in kinds))
+    rows = Mail.objects.filter(of_kinds, status=Mail.Status.ABANDONED, created_at__gte=since)
+    if community_id is not None:
+        rows = rows.filter(community_id=community_id)
+    return rows.exclude(last_error=_UNSUBSCRIBED).defer("sealed").order_by("-created_at")
 
 
 def forget_old(*, at: datetime) -> None:

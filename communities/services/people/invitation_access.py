@@ -27,10 +27,13 @@ from communities.models import Invitation, Member, User
 from communities.models.invitation import VALID_FOR
 from communities.services.trail import audit
 
+# Invitations to more than `member`, with access to projects, and links, which nobody can count.
+GIVES_MORE = ~Q(access=Member.Access.MEMBER) | ~Q(granted_level="") | Q(uses_left__isnull=False)
+
 
 def is_allowed() -> Q:
-    """Return the condition for invitations to `member`, and for invitations to more whose inviter is an admin
-    of the community or a superuser.
+    """Return the condition for invitations to `member` alone, and for invitations to more and links whose
+    inviter is an admin of the community or a superuser.
     """
     inviter = Member.objects.filter(
         community_id=OuterRef("community_id"),
@@ -39,7 +42,7 @@ def is_allowed() -> Q:
         left_at__isnull=True,
     )
     is_admin = Q(Exists(inviter)) | Q(created_by__is_superuser=True)
-    return Q(access=Member.Access.MEMBER) | (is_admin & Q(created_by__is_active=True))
+    return ~GIVES_MORE | (is_admin & Q(created_by__is_active=True))
 
 
 def keep_admin(*, actor: Actor) -> None:
@@ -68,7 +71,7 @@ def lock_of_member(*, community_id: int, member_id: int) -> None:
     if member is None:
         return
     waiting = _waiting(community_id)
-    sent = Q(created_by=member.user_id) & ~Q(access=Member.Access.MEMBER)
+    sent = Q(created_by=member.user_id) & GIVES_MORE
     list(_locked(waiting.filter(sent | Q(pk__in=_invited(waiting, community_id, {member.user_id})))))
 
 
@@ -81,12 +84,13 @@ def end_of_inviter(
     at: datetime,
     rounded_to: Rounding | None = None,
 ) -> None:
-    """Revoke the invitations to more than `member` whose inviter is no longer an admin of the community.
+    """Revoke the invitations to more than `member`, and the links, whose inviter is no longer an admin of the
+    community.
 
     Expired invitations end too, so that nobody sends them again. `rounded_to` is for changes together with
     anonymous answers: no stored time is more precise.
     """
-    sent = _waiting(community_id).filter(created_by_id=user_id).exclude(access=Member.Access.MEMBER)
+    sent = _waiting(community_id).filter(GIVES_MORE, created_by_id=user_id)
     _end(_locked(sent), actor=actor, at=at, rounded_to=rounded_to)
 
 
@@ -112,7 +116,7 @@ def end_of_invited(
         waiting = waiting.filter(expires_at__lte=sent_until + VALID_FOR)
     if member.belongs:
         more = [str(role) for role in Role if role > Role.of(member.access)]
-        waiting = waiting.filter(access__in=more)
+        waiting = waiting.filter(Q(access__in=more) | ~Q(granted_level=""))
     ids = _invited(waiting, member.community_id, user_ids)
     _end(_locked(waiting.filter(pk__in=ids)), actor=actor, at=at, rounded_to=rounded_to)
 

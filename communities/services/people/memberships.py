@@ -7,12 +7,13 @@ the account is known elsewhere changes nothing here, and nobody learns that (rul
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Lower
 
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
@@ -111,6 +112,83 @@ def _accounts(community_id: int) -> QuerySet[Identity]:
         Q(community_id=community_id) | Q(is_member, community__isnull=True),
         provider=Identity.Provider.CHAT,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPerson:
+    """A person in a list that staff bring: a name or an address, and attributes by name."""
+
+    name: str
+    email: str
+    attributes: Mapping[str, str]
+
+
+def known_by_address(*, community_id: int, emails: Collection[str]) -> Mapping[str, int]:
+    """The present members whom staff gave these addresses, in lower case; the oldest member of each.
+
+    Addresses that people have proven themselves are left out: no list tells whose they are (rule 7.29).
+    """
+    present = Member.objects.filter(community_id=community_id, left_at__isnull=True).exclude(email="")
+    rows = present.annotate(lower=Lower("email")).filter(lower__in=list(emails)).order_by("-pk")
+    return dict(rows.values_list("lower", "pk"))
+
+
+@again_after_deadlock
+@in_transaction
+def add_listed(*, actor: Actor, people: Sequence[ListedPerson], at: datetime) -> tuple[int, int]:
+    """Add the people of a list to the actor's community; returns the numbers of new and of changed members.
+
+    A person whose address a present member has gets the name and the attributes of the list. Attributes that
+    the list does not name stay.
+    """
+    Community.objects.select_for_update(no_key=True).get(pk=actor.community_id)
+    emails = [each.email for each in people if each.email]
+    known = known_by_address(community_id=actor.community_id, emails=emails)
+    rows = Member.objects.select_for_update(no_key=True).filter(pk__in=known.values()).order_by("user_id")
+    members = {member.pk: member for member in rows}
+    new = [each for each in people if each.email not in known]
+    added = [
+        Member(
+            community_id=actor.community_id,
+            user=user,
+            nick=each.name or None,
+            email=each.email,
+            attributes=dict(each.attributes),
+            joined_at=at,
+        )
+        for user, each in zip(User.objects.bulk_create([User() for _ in new]), new, strict=True)
+    ]
+    Member.objects.bulk_create(added)
+    for member in added:
+        _note_added(member, actor=actor, at=at)
+    changed = [
+        members[known[each.email]]
+        for each in people
+        if each.email in known and _bring_up_to_date(members[known[each.email]], each, actor=actor, at=at)
+    ]
+    member_changes.announce(member_ids=[each.pk for each in (*added, *changed)], at=at)
+    return len(added), len(changed)
+
+
+def _bring_up_to_date(member: Member, person: ListedPerson, *, actor: Actor, at: datetime) -> bool:
+    """Give a member the name and attributes of a list. Returns whether anything changed."""
+    attributes = {**member.attributes, **person.attributes}
+    changed = [
+        *(["nick"] if person.name and person.name != member.nick else []),
+        *(["attributes"] if attributes != member.attributes else []),
+    ]
+    if not changed:
+        return False
+    member.nick, member.attributes = person.name or member.nick, attributes
+    member.save(update_fields=changed)
+    audit.record(
+        actor=actor,
+        action=Action.MEMBER_UPDATED,
+        on=subject_of(community_id=member.community_id, member_id=member.pk, user_id=member.user_id),
+        at=at,
+        after=dict.fromkeys(changed, "changed"),
+    )
+    return True
 
 
 def _note_added(member: Member, *, actor: Actor, at: datetime) -> None:

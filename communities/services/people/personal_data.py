@@ -17,7 +17,7 @@ from communities.ground import key_versions
 from communities.ground.errors import Conflict
 from communities.ground.transactions import in_transaction
 from communities.models import ApiKey, Community, Identity, Member, User
-from communities.services.people import identities
+from communities.services.people import identities, project_grants
 from communities.services.people.members import NoSuchMember
 from communities.services.people.memberships import is_only_admin
 from communities.services.trail import audit
@@ -134,6 +134,7 @@ def export_data(*, person: Person) -> Json:
         "set_up_the_community": own_setup.exists(),
         "identities": [{"provider": each.provider, "platform_id": each.platform_id} for each in accounts],
         "api_keys": list(map(_key_as_json, keys)),
+        "project_access": project_grants.personal_data(member_id=member.pk),
     }
 
 
@@ -147,6 +148,7 @@ def _member_as_json(member: Member) -> Json:
         "avatar_url": member.avatar_url,
         "joined_at": member.joined_at,
         "left_at": member.left_at,
+        "attributes": member.attributes,
     }
 
 
@@ -234,6 +236,8 @@ def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
             ), invited AS (
                 UPDATE communities_invitation SET created_by_id = NULL
                 WHERE community_id = %(community)s AND created_by_id = %(user)s
+            ), grants AS (
+                DELETE FROM communities_projectgrant WHERE member_id = %(member)s
             ), setup AS (
                 UPDATE communities_community SET user_setup_id = NULL
                 WHERE id = %(community)s AND user_setup_id = %(user)s

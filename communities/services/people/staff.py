@@ -13,7 +13,8 @@ from django.db.models import Q, QuerySet
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.transactions import in_transaction
-from communities.models import Member, User
+from communities.models import Community, Member, User
+from communities.services.people import project_grants
 from communities.services.people.members import subject_of
 from communities.services.trail import audit
 from communities.services.trail.audit import Values
@@ -23,6 +24,24 @@ def communities_of_admin(user: User) -> QuerySet[Member, int]:
     """The ids of the communities in which a user is a present admin."""
     own = Member.objects.filter(user=user, access=Member.Access.ADMIN, left_at__isnull=True)
     return own.values_list("community_id", flat=True)
+
+
+def actor_of(*, user_id: int, community_id: int) -> Actor | None:
+    """A user as an actor in a community, with the rights that they would have if they were signed in.
+
+    None for people who are deactivated or have no role there. For work that a person planned.
+    """
+    user = User.objects.filter(pk=user_id, is_active=True).first()
+    community = Community.objects.filter(pk=community_id).first()
+    if user is None or community is None:
+        return None
+    member = Member.objects.filter(user=user, community=community, left_at__isnull=True).first()
+    if user.is_superuser:
+        return Actor(user.pk, "admin", community.pk, community.tier)
+    if member is None:
+        return None
+    grants = project_grants.of_member(member)
+    return Actor(user.pk, member.access, community.pk, community.tier, grants=grants)
 
 
 def users_to_view(*, staff: User) -> QuerySet[User]:

@@ -43,11 +43,12 @@ def propose_id(*, at: datetime) -> int:
 
 @in_transaction
 def create_community(
-    *, by_user_id: int, community_id: int, name: str, tier: str, bot_credits: int, at: datetime
+    *, by_user_id: int | None, community_id: int, name: str, tier: str, bot_credits: int, at: datetime
 ) -> Community:
     """Create a community with default settings and its creator as an admin.
 
-    Raises Conflict if another community has this id.
+    Without a creator, as by a command that names nobody, it has no member yet. Raises Conflict if another
+    community has this id.
     """
     fields = {"name": name, "tier": tier, "bot_credits": bot_credits}
     community, is_new = Community.objects.get_or_create(
@@ -56,7 +57,7 @@ def create_community(
     if not is_new:
         raise Conflict("This is the id of another community.")
     CommunitySettings.objects.create(community=community)
-    actor = Actor(by_user_id, "admin", community.pk, tier)
+    actor = None if by_user_id is None else Actor(by_user_id, "admin", community.pk, tier)
     audit.record(
         actor=actor,
         action=Action.COMMUNITY_CREATED,
@@ -64,7 +65,8 @@ def create_community(
         at=at,
         after=fields,
     )
-    memberships.add_founder(actor=actor, at=at)
+    if actor is not None:
+        memberships.add_founder(actor=actor, at=at)
     return community
 
 

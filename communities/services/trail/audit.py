@@ -198,7 +198,8 @@ def _source_of(actor: Actor | None) -> AuditEntry.Source:
         return AuditEntry.Source.SYSTEM
     if actor.key is not None:
         return AuditEntry.Source.API_KEY
-    return AuditEntry.Source.MEMBER if actor.is_member else AuditEntry.Source.ADMIN
+    works = not actor.is_member or actor.grants
+    return AuditEntry.Source.ADMIN if works else AuditEntry.Source.MEMBER
 
 
 def _as_json(values: Values | None) -> str | None:

@@ -121,8 +121,11 @@ def _open(request: HttpRequest, project_id: int, *, may_read: bool) -> ProjectPa
 
 
 def open_script(request: HttpRequest, project_id: int) -> ProjectPage:
-    """The project of a script that the user may see; members see no scripts. Raises Http404."""
+    """The project of a script that the user may see; members see no scripts without access to the project.
+
+    Raises Http404.
+    """
     page = open_project(request, project_id, tab="script")
-    if page.actor.is_member:
+    if not access.may_read_solutions(actor=page.actor, project=page.project):
         raise Http404
     return page

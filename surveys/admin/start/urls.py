@@ -14,4 +14,5 @@ START_ROUTES: list[tuple[str, Callable[..., HttpResponseBase], str]] = [
     ("script/convert/", views.convert, "script_convert"),
     ("script/templates/", views.templates, "script_templates"),
     ("script/projects/", views.projects, "script_projects"),
+    ("script/versions/", views.versions, "script_versions"),
 ]

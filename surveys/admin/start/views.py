@@ -6,6 +6,7 @@ The editor puts the results into its draft, where they can be undone.
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -13,6 +14,7 @@ from django.http.response import HttpResponseBase
 from communities.ground.errors import Conflict, InvalidRequest, refuse, refuse_all
 from communities.ground.sent_text import sent_text
 from communities.models import Community
+from communities.staff import audit_trail
 from surveys.admin.frame import ProjectPage
 from surveys.admin.script.requests import Json, answer, script_json
 from surveys.ai import provider_is_free
@@ -23,22 +25,23 @@ from surveys.services.ai_work import draft_generation, generation
 from surveys.services.ai_work.draft_generation import IS_LIVE, GeneratedScript
 from surveys.services.converting import service as converting
 from surveys.services.drafts import starting
+from surveys.services.ground import history
 from surveys.services.scripts import templates as library
 
-SOURCES = ("intent", "instruction", "template", "project", "blocks")
+SOURCES = ("intent", "instruction", "template", "project", "version", "blocks")
 MAX_SEARCH = 200
 
 
 @script_json("POST")
 def generate(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
-    """Blocks from one of `intent`, `instruction`, `template`, `project` and `blocks` (a file's).
+    """Blocks from one of `intent`, `instruction`, `template`, `project`, `version` and `blocks` (a file's).
 
     An intent is a job, and so is an instruction, by which AI changes the stored draft: 202, with its progress
     at `url`. All others return the blocks and the results of a check. Refused while the project is open.
     """
     sources = [name for name in SOURCES if body.get(name) is not None]
     if len(sources) != 1:
-        message = "Send one of `intent`, `instruction`, `template`, `project` and `blocks`."
+        message = "Send one of `intent`, `instruction`, `template`, `project`, `version` and `blocks`."
         refuse_all([Violation("intent", "required", message)])
     if page.project.is_live_at(page.at):
         raise Conflict(IS_LIVE)
@@ -63,18 +66,18 @@ def convert(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponse
         refuse("content", "required", "Choose a file with a questionnaire.")
     if page.project.is_live_at(page.at):
         raise Conflict(IS_LIVE)
-    chosen = body.get("format") or converting.guess(content)
-    if chosen not in converting.FORMATS:
+    format = body.get("format") or None
+    if format not in (None, *converting.FORMATS):
         refuse("format", "invalid_choice", "This format is not known.")
     try:
-        converted = converting.convert(format=chosen, content=content)
+        converted = converting.convert(format=format, content=content, community_id=page.project.community_id)
     except InvalidRequest as refusal:
         message = str(refusal.violations[0]["message"]).replace("`content`", "The file")
         refuse("content", "invalid", message)
     blocks = starting.complete(converted.blocks)
     description = starting.described(actor=page.actor, project=page.project, blocks=blocks, at=page.at)
     unmet = [f"{each['where']}: {each['what']}" for each in converted.unmet]
-    return answer({"format": chosen, **description, "unmet": unmet})
+    return answer({"format": converted.format, **description, "unmet": unmet})
 
 
 convert.takes_questionnaire = True  # type: ignore[attr-defined]  # the limit of the body
@@ -118,6 +121,29 @@ def projects(request: HttpRequest, page: ProjectPage, body: Json) -> HttpRespons
     return answer({"projects": matches})
 
 
+@script_json("GET")
+def versions(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
+    """The latest versions of the script, each with the change that ended it: by whom, and of how many blocks.
+    `search` keeps the changes by people whose name contains it.
+    """
+    search = _search(request).casefold()
+    found = [(each, audit_trail.who(each)) for each in starting.versions(project=page.project)]
+    return answer(
+        {
+            "versions": [
+                {
+                    "id": str(each.pk),
+                    "until": each.happened_at,
+                    "by": name,
+                    **history.counted(each.before, each.after),
+                }
+                for each, name in found
+                if search in name.casefold()
+            ]
+        }
+    )
+
+
 def _blocks(page: ProjectPage, body: Json, source: str) -> list[Any]:
     project = page.project
     if source == "template":
@@ -127,10 +153,19 @@ def _blocks(page: ProjectPage, body: Json, source: str) -> list[Any]:
         if type(number) is not int or not 0 < number < 2**63:
             refuse("project", "invalid", "`project` must be the id of a project.")
         return starting.of_other_project(actor=page.actor, project_id=number, at=page.at)
+    if source == "version":
+        return starting.of_version(project=project, entry_id=_entry_id(body))
     blocks = body["blocks"]
     if not isinstance(blocks, list):
         refuse("blocks", "invalid_type", "`blocks` must be a list of blocks.")
     return starting.of_file(project=project, blocks=blocks)
+
+
+def _entry_id(body: Json) -> UUID:
+    try:
+        return UUID(_text(body, "version"))
+    except ValueError:
+        refuse("version", "invalid", "`version` must be the id of a version.")
 
 
 def _text(body: Json, name: str) -> str:

@@ -60,13 +60,13 @@ def read(project: Project, *, actor: Actor, at: datetime) -> SharedView:
         newest = None
     texts = _texts(newest)
     summary = (newest or {}).get("summary") or ""
-    marks_solutions = access.may_read_solutions(actor=actor)
+    marks_solutions = access.may_read_solutions(actor=actor, project=project)
     seen = readers.read(actor=actor, project=project, at=at)
     if isinstance(seen, SharedResults):
         return _in_steps(project, seen, texts, summary, marks_solutions=marks_solutions)
     job = seen if isinstance(seen, ResultsCount) else None
     totals = figures.count(project=project, derives=False) if isinstance(seen, ResultsCount) else seen
-    cards = overview.cards_of(project, totals, texts, divided_by=None, marks_solutions=marks_solutions)
+    cards = overview.cards_of(project, totals, texts, marks_solutions=marks_solutions)
     facts = overview.facts_of(totals, is_poll=project.is_poll)
     shown = [_without_texts(each) for each in cards if not each.card.is_removed]
     return SharedView(

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from typing import Any
 
-from surveys.drawing.figures.charts import Entry, number
+from surveys.drawing.figures.charts import Entry, number, range_of
 
 MAX_BINS = 12
 FACTORS = (1, 2, 5, 10, 20)  # multiplied by powers of ten, these are widths that are easy to read
@@ -38,7 +37,7 @@ def bins_of(distribution: Sequence[Entry]) -> list[Bin]:
     if not values:
         return []
     if values[0] is None:
-        return [_open(_range(each["from"], each["to"]), each["count"]) for each in distribution]
+        return [_open(range_of(each["from"], each["to"]), each["count"]) for each in distribution]
     counts = [each["count"] for each in distribution]
     if len(values) == 1:
         return [Bin(number(values[0]), counts[0])]
@@ -62,7 +61,7 @@ def _whole(values: Sequence[int], counts: Sequence[int]) -> list[Bin]:
     if step == 1:
         return [Bin(number(at), count) for at, count in zip(lows, people, strict=True)]
     return [
-        Bin(_range(at, at + step - 1), count, is_range=True) for at, count in zip(lows, people, strict=True)
+        Bin(range_of(at, at + step - 1), count, is_range=True) for at, count in zip(lows, people, strict=True)
     ]
 
 
@@ -81,7 +80,7 @@ def _fractional(values: Sequence[Decimal], counts: Sequence[int]) -> list[Bin]:
         people[min(_floor(value / step) - first, len(people) - 1)] += count
     decimals = max(0, -int(step.normalize().as_tuple().exponent))
     return [
-        _open(_range((first + n) * step, (first + n + 1) * step, decimals), count)
+        _open(range_of((first + n) * step, (first + n + 1) * step, decimals), count)
         for n, count in enumerate(people)
     ]
 
@@ -96,9 +95,3 @@ def _floor(value: Decimal) -> int:
 
 def _ceiling(value: Decimal) -> int:
     return int(value.to_integral_value(ROUND_CEILING))
-
-
-def _range(low: Any, high: Any, decimals: int = 2) -> str:
-    """A range in words. Next to a minus sign, a dash would be misread."""
-    ends = number(low, decimals), number(high, decimals)
-    return (" to " if low < 0 else "\N{EN DASH}").join(ends)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from communities.ground.words import percent, percents, plural
 from surveys.drawing.widgets import emoji
@@ -14,8 +14,11 @@ from surveys.engine.flow.wording import heading
 from surveys.engine.language import markup
 from surveys.engine.language.piping import Authored
 from surveys.engine.script import SCALES, Block, Script
-from surveys.engine.statistics import by_points, places_of, points
+from surveys.engine.statistics import by_points, places_of
 from surveys.engine.walk import defaults
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Entry = Mapping[str, Any]  # an AnalysisBlock as JSON, or one segment of it
 
@@ -34,6 +37,15 @@ NPS_PARTS = {
     "passives": "Passives, 7 and 8",
     "promoters": "Promoters, 9 and 10",
 }
+NUMBERS = {
+    "Mean": "mean",
+    "Median": "median",
+    "Standard deviation": "standard_deviation",
+    "Lowest": "min",
+    "Highest": "max",
+}
+MIDDLE_HALF = "Middle half"
+OF_SCALES = ("Median", MIDDLE_HALF, "Standard deviation")
 NOBODY = "Nobody has answered this yet."
 NOBODY_SELECTED = "None of the selected responses has an answer to this."
 SEVERAL = "People could choose several answers, so shares may add up to more than 100%."
@@ -45,6 +57,10 @@ MAX_COLUMN_LABEL = 4  # characters; scales with longer labels are drawn as bars
 COLUMN_SHARE = 0.72  # the share of its slot that a column fills; the rest is the gap
 RANGE_SHARE = 0.94  # the same for columns of ranges, because each range begins where the previous one ends
 FULL_HEIGHT = 100.0  # percent of the drawing
+RANGES = "Each range is without its upper end, which belongs to the next."
+# Characters that fit below a drawing, a space between labels included. Longer labels are drawn diagonally.
+MOST_ON_PHONES, MOST_ON_DESKTOPS = 44, 108
+MAX_LABEL = 13  # characters below a column; ranges of larger numbers are drawn as bars
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +146,16 @@ class Card:
     bars: Sequence[ChartBar] = ()
     places: Sequence[ChartBar] = ()
     columns: Sequence[ChartColumn] = ()
+    labels: str = ""  # the CSS class of labels below the columns that do not fit side by side
     parts: Sequence[BarPart] = ()
     marker: Track | None = None
-    track: Track | None = None
     facts: Sequence[Fact] = ()
     note: str = ""
     table: DataTable | None = None
     description: str = ""  # describes the columns to screen readers
+
+
+Drawing = TypeVar("Drawing", bound="DataclassInstance")
 
 
 def draw_card(
@@ -213,7 +232,8 @@ def _choices(card: Card, entry: Entry, block: Block | None) -> Card:
 
 
 def _scale(card: Card, entry: Entry, block: Block | None) -> Card:
-    bars, mean = bars_of(entry, block), (entry["stats"] or {}).get("mean")
+    stats = entry["stats"] or {}
+    bars, mean = bars_of(entry, block), stats.get("mean")
     if entry["block_type"] == "nps" or all(len(bar.text) <= MAX_COLUMN_LABEL for bar in bars):
         description = f"Columns from {bars[0].text} to {bars[-1].text}. The table below has the numbers."
         card = replace(card, columns=columns_of(bars), description=description)
@@ -224,7 +244,10 @@ def _scale(card: Card, entry: Entry, block: Block | None) -> Card:
         marker = track_of(points[0], points[-1], mean)
         if card.columns:
             marker = replace(marker, x=_percent(_position(points, mean)))
-        facts = [Fact("Mean", f"{number(mean)} of {number(points[0])} to {number(points[-1])}")]
+        facts = [
+            Fact("Mean", f"{number(mean)} of {number(points[0])} to {number(points[-1])}"),
+            *(fact for fact in facts_of(stats) if fact.name in OF_SCALES),
+        ]
         card = replace(card, marker=marker, facts=facts)
     return replace(card, table=table_of(bars, "Point"))
 
@@ -247,30 +270,65 @@ def _nps(card: Card, entry: Entry) -> Card:
 
 def _numbers(card: Card, entry: Entry) -> Card:
     stats = entry["stats"] or {}
-    mean, low, high = stats.get("mean"), stats.get("min"), stats.get("max")
-    if mean is None:
+    if stats.get("mean") is None:
         return replace(card, notice="None of the answers is a number.")
-    rows = [("Mean", mean), ("Lowest", low), ("Highest", high)]
-    facts = [Fact(name, number(value)) for name, value in rows if value is not None]
-    track = None
-    if low is not None and high is not None:
-        track = track_of(low, high, mean)
-    table = DataTable(
-        ("Figure", "Value"),
-        [(fact.name, fact.value) for fact in facts] + [("Numbers", f"{stats['count']:,}")],
-    )
-    return replace(card, track=track, facts=facts, table=table)
+    card = replace(card, facts=facts_of(stats))
+    histogram = entry.get("histogram")
+    if histogram is None:
+        rows = [(fact.name, fact.value) for fact in card.facts]
+        table = DataTable(("Figure", "Value"), [*rows, ("Numbers", f"{stats['count']:,}")])
+        return replace(card, table=table)
+    bars = with_shares([_bar_of_range(each, histogram) for each in histogram["ranges"]])
+    is_range = not histogram["is_whole"] or histogram["width"] > 1
+    note = "" if histogram["is_whole"] else RANGES
+    return with_columns(replace(card, table=table_of(bars, "Number"), note=note), bars, is_range=is_range)
+
+
+def _bar_of_range(each: Entry, histogram: Entry) -> ChartBar:
+    """The bar of a range; a range of whole numbers includes both of its ends, such as 0–19."""
+    low, high = each["from"], each["to"]
+    if histogram["is_whole"]:
+        text = number(low) if histogram["width"] == 1 else range_of(low, high - 1)
+    else:
+        text = range_of(low, high, decimals=max(0, -Decimal(repr(histogram["width"])).adjusted()))
+    return _bar(text, each["count"], each["percentage"])
+
+
+def facts_of(stats: Entry) -> list[Fact]:
+    """Return the statistics of numbers that are known, with the quartiles as the middle half."""
+    facts = [Fact(name, number(stats[key])) for name, key in NUMBERS.items() if stats.get(key) is not None]
+    if stats.get("median") is not None:
+        half = range_of(stats["lower_quartile"], stats["upper_quartile"])
+        facts.insert(2, Fact(MIDDLE_HALF, half))
+    return facts
+
+
+def with_columns(card: Drawing, bars: Sequence[ChartBar], *, is_range: bool) -> Drawing:
+    """Return the card of numbers with columns, or with bars if their labels are too long."""
+    longest = max(len(bar.text) for bar in bars)
+    if len(bars) == 1 or longest > MAX_LABEL:
+        return replace(card, bars=bars)
+    description = f"Columns from {bars[0].text} to {bars[-1].text}. The table below has the numbers."
+    columns = columns_of(bars, filled=RANGE_SHARE) if is_range else columns_of(bars)
+    labels = _labels(len(bars) * (longest + 1))
+    return replace(card, columns=columns, labels=labels, description=description)
+
+
+def _labels(characters: int) -> str:
+    if characters > MOST_ON_DESKTOPS:
+        return "aslant"
+    return "aslant-on-phones" if characters > MOST_ON_PHONES else ""
 
 
 def _ranking(card: Card, entry: Entry, block: Block | None) -> Card:
     """Sort items by points. An average rank ignores the respondents who gave an item no place."""
     ranking = entry["ranking"] or []
     most = places_of(ranking, block)
-    items = by_points(ranking, most)
+    items = by_points(ranking)
     highest = most * entry["response_count"]
     places = []
     for item in items:
-        total, rank = points(item, most), item["average_rank"]
+        total, rank = item["points"], item["average_rank"]
         note = "Nobody ranked this."
         if rank is not None:
             first = item["first_choice_count"]
@@ -281,7 +339,7 @@ def _ranking(card: Card, entry: Entry, block: Block | None) -> Card:
     rows = [
         (
             _label(item),
-            number(points(item, most)),
+            number(item["points"]),
             _rank(item),
             f"{item['first_choice_count']:,}",
             f"{item['ranked_count']:,}",
@@ -394,6 +452,12 @@ def number(value: float | Decimal, decimals: int = 2) -> str:
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return text.replace("-", "\N{MINUS SIGN}")
+
+
+def range_of(low: Any, high: Any, decimals: int = 2) -> str:
+    """A range in words. Next to a minus sign, a dash would be misread."""
+    ends = number(low, decimals), number(high, decimals)
+    return (" to " if low < 0 else "\N{EN DASH}").join(ends)
 
 
 def signed(value: float) -> str:

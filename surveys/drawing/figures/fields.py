@@ -17,9 +17,10 @@ NOBODY = "Nobody has answered yet."
 NOBODY_SELECTED = "No responses match these filters."
 
 
-def field_cards(counted: Figures, *, divided_by: int | str | None, is_filtered: bool) -> list[ScoreCard]:
+def field_cards(counted: Figures, *, is_filtered: bool) -> list[ScoreCard]:
     """A card for each declared field. The field that segments the figures is not compared with itself."""
     legend = legend_of(counted.segments or ())
+    divided_by = counted.segment_by and counted.segment_by["field"]
     cards = []
     for each in counted.fields:
         entry = _with_others(each)
@@ -28,7 +29,7 @@ def field_cards(counted: Figures, *, divided_by: int | str | None, is_filtered: 
             cards.append(replace(card, notice=NOBODY_SELECTED if is_filtered else NOBODY))
             continue
         bars = with_shares([bar_of(part) for part in entry["distribution"]])
-        is_compared = legend and divided_by != f"field.{each['name']}"
+        is_compared = legend and divided_by != each["name"]
         cards.append(
             replace(
                 card,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -16,11 +16,11 @@ from communities.ground.errors import InvalidRequest
 from communities.ground.sent_text import sent_text
 from communities.ground.sent_time import DAYS_REVERSED, check_day
 from surveys import response_sources
-from surveys.engine.flow.wording import heading
+from surveys.drawing.figures import divisions
 from surveys.engine.language.lexer import MAX_LENGTH
 from surveys.engine.script import Script
-from surveys.engine.statistics import SEGMENT_TYPES
 from surveys.services.ground import metadata, selecting
+from surveys.services.results import dividing
 from surveys.services.results.figures import Selection
 from surveys.services.scripts.cache import Catalogue
 
@@ -29,7 +29,7 @@ FIELD = "field."
 # The values of a field's menu: empty for all, `=` and a value, or this one, which no value can equal.
 NOT_GIVEN = "none"
 SUSPECTED = {"": "All", "false": "Without suspected ones", "true": "Suspected ones only"}
-COVERS = {"all": "All", "completed": "Completed", "partial": "Not completed"}
+COVERS = {"all": "All", "completed": "Completed", "partial": "Partial"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,18 @@ def _named_in(data: QueryDict) -> list[str]:
     return [name for name in names if metadata.is_key(name)]
 
 
-def _block_or_field(chosen: str) -> int | str:
-    return chosen if chosen.startswith(FIELD) else int(chosen)
+class BandsField(forms.CharField):
+    """The numbers at which bands begin, such as `18, 30, 50`."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False, max_length=300)
+
+    def clean(self, value: Any) -> str:
+        text: str = super().clean(value)
+        try:
+            return ",".join(map(str, dividing.bounds_of(text, "bands"))) if text else ""
+        except InvalidRequest as refusal:
+            raise forms.ValidationError([str(each["message"]) for each in refusal.violations]) from refusal
 
 
 class ConditionForm(forms.Form):
@@ -94,8 +104,9 @@ class ResultsForm(ConditionForm):
     submitted_after = forms.DateField(required=False, validators=[check_day])
     submitted_before = forms.DateField(required=False, validators=[check_day])
     provider = forms.ChoiceField(required=False)
+    dividing: Mapping[str, str] = {"segment_by": "bands"}  # menus of divisions, each with its bands
     suspected = forms.ChoiceField(choices=list(SUSPECTED.items()), required=False)
-    segment_by = forms.TypedChoiceField(required=False, coerce=_block_or_field, empty_value=None)
+    bands = BandsField()
 
     def __init__(
         self,
@@ -107,15 +118,11 @@ class ResultsForm(ConditionForm):
         zone_reason: str = "",
         language: str = "",
         solutions: bool = True,
+        themed: Collection[int] = (),
     ) -> None:
         super().__init__(data, catalogue.script, language=language, solutions=solutions)
-        self.zone, self.zone_reason = zone, zone_reason
+        self.zone, self.zone_reason, self._catalogue = zone, zone_reason, catalogue
         self._choices("provider", [("", "All"), *response_sources.LABELS.items()])
-        questions = [
-            (str(pk), _short(heading(block.prompt, catalogue.script)))
-            for pk, block in catalogue.blocks.items()
-            if block.type in SEGMENT_TYPES
-        ]
         known = dict(fields)
         others = [name for name in _named_in(data) if name not in known]
         self.has_too_many_fields = len(others) > metadata.MAX_FIELDS
@@ -123,8 +130,11 @@ class ResultsForm(ConditionForm):
         self.sent_fields = [SentField(name) for name in known]
         for field in self.sent_fields:
             self._add_field(field, known[field.name], data.get(field.parameter, ""))
-        sent = [(field.parameter, f"{FIELD}{field.name}") for field in self.sent_fields]
-        self._choices("segment_by", [("", "Nothing"), *questions, *sent])
+        names = [field.name for field in self.sent_fields]
+        menu = divisions.menu(catalogue, fields=names, themed=themed, solutions=solutions, short=_short)
+        self.has_questions = menu[0][0] == divisions.QUESTIONS
+        for name in self.dividing:
+            self.fields[name] = forms.ChoiceField(choices=[("", "Nothing"), *menu], required=False)
 
     def _add_field(self, field: SentField, values: Sequence[str], chosen: str) -> None:
         offered = [*values]
@@ -163,8 +173,24 @@ class ResultsForm(ConditionForm):
 
     @property
     def divided_by(self) -> int | str | None:
-        chosen: int | str | None = self._cleaned("segment_by")
-        return chosen
+        return self._divided("segment_by")
+
+    def _divided(self, name: str) -> int | str | None:
+        """What a menu and the bands beside it say."""
+        bands = self._cleaned(self.dividing[name]) or ""
+        chosen = self._cleaned(name) or ""
+        return divisions.text_of(chosen, bands, zone=self.zone, catalogue=self._catalogue)
+
+    @property
+    def is_divided(self) -> bool:
+        return any(self._cleaned(name) for name in self.dividing)
+
+    @property
+    def whole_query(self) -> str:
+        """The selection and what divides it, as in the address."""
+        names = [name for pair in self.dividing.items() for name in pair]
+        chosen = {name: value for name in names if (value := self._cleaned(name))}
+        return "&".join(filter(None, (self.query, urlencode(chosen))))
 
     @property
     def selection(self) -> Selection:

@@ -149,21 +149,21 @@ def cards_of(
     counted: Figures,
     texts: Mapping[int, Any],
     *,
-    divided_by: int | str | None,
     is_filtered: bool = False,
     marks_solutions: bool = False,
     right_sets: Mapping[int, int] = MappingProxyType({}),
 ) -> list[StaffCard]:
     """Return the questions of the script, then removed ones.
 
-    The `divided_by` question is not compared with itself. With `is_filtered`, a question without answers says
-    that it has none of the selected responses. `marks_solutions` marks the correct answers; only for readers
-    who may know them. `right_sets` are from `figures.right_sets`.
+    The question that divides the figures is not compared with itself. With `is_filtered`, a question without
+    answers says that it has none of the selected responses. `marks_solutions` marks the correct answers; only
+    for readers who may know them. `right_sets` are from `figures.right_sets`.
 
     `texts` are the `open_text` of questions, by block id.
     """
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     legend = legend_of(counted.segments or ())
+    divided_by = counted.segment_by and counted.segment_by["block_id"]
     questions = [entry for entry in counted.blocks if entry["block_type"] != "content_block"]
     nobody = NOBODY_SELECTED if is_filtered else NOBODY
     cards = []

@@ -12,20 +12,21 @@ from dataclasses import dataclass, replace
 from communities.ground.words import plural
 from surveys.drawing.figures.bins import bins_of
 from surveys.drawing.figures.charts import (
-    RANGE_SHARE,
     ChartBar,
     ChartColumn,
     DataTable,
     Entry,
     Fact,
-    columns_of,
+    facts_of,
     number,
     table_of,
+    with_columns,
     with_shares,
 )
 from surveys.drawing.figures.segments import (
     MAX_DRAWN,
     NO_VALUE,
+    SPREAD,
     OptionComparison,
     SegmentBar,
     SegmentComparison,
@@ -39,9 +40,6 @@ NOBODY = "Nobody has one yet: they are counted once a response is completed."
 RIGHT_ALONE = "Mean, counting only points of fully right answers"
 RANGES = "Each range is without its upper end, which belongs to the next; the last one includes it."
 NOBODY_SELECTED = "None of the selected responses has one: they are counted once a response is completed."
-# Characters that fit below a drawing, a space between labels included. Longer labels are drawn diagonally.
-MOST_ON_PHONES, MOST_ON_DESKTOPS = 44, 108
-MAX_LABEL = 13  # characters below a column; ranges of larger numbers are drawn as bars
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,29 +123,18 @@ def _numbers(card: ScoreCard, entry: Entry) -> ScoreCard:
         table=table_of_results(rows, "Points" if card.kind == "Score" else "Result"),
         note=RANGES if any(each.is_open for each in bins) else "",
     )
-    longest = max(len(bar.text) for bar in bars)
-    if len(bars) == 1 or longest > MAX_LABEL:
-        return replace(card, bars=bars)
-    description = f"Columns from {bars[0].text} to {bars[-1].text}. The table below has the numbers."
-    columns = columns_of(bars, filled=RANGE_SHARE) if bins[0].is_range else columns_of(bars)
-    return replace(card, columns=columns, labels=_labels(len(bars) * (longest + 1)), description=description)
+    return with_columns(card, bars, is_range=bins[0].is_range)
 
 
 def _facts(entry: Entry) -> list[Fact]:
     most, correct = entry.get("max_score"), entry.get("score_correct")
     mean = number(entry["mean"]) if most is None else f"{number(entry['mean'])} of {number(most)}"
-    facts = [Fact("Mean", mean), Fact("Lowest", number(entry["min"])), Fact("Highest", number(entry["max"]))]
+    facts = [Fact("Mean", mean), *facts_of(entry)[1:]]
     if correct and correct["mean"] is not None:
         right = f"{number(correct['mean'])} of {number(correct['max_score_correct'])}"
         if right != mean:
             facts.append(Fact(RIGHT_ALONE, right))
     return facts
-
-
-def _labels(characters: int) -> str:
-    if characters > MOST_ON_DESKTOPS:
-        return "aslant"
-    return "aslant-on-phones" if characters > MOST_ON_PHONES else ""
 
 
 def table_of_results(bars: Sequence[ChartBar], name: str) -> DataTable:
@@ -187,8 +174,7 @@ def compare(entry: Entry, legend: Sequence[Series]) -> SegmentComparison | None:
         ]
     else:
         groups = _means(entry, drawn)
-        figures = {"Mean": "mean", "Lowest": "min", "Highest": "max"}
-        rows = [(name, *(_figure(part[key]) for part in parts)) for name, key in figures.items()]
+        rows = [(name, *(_figure(part[key]) for part in parts)) for name, key in SPREAD.items()]
     rows.append(("Responses", *(f"{part['count']:,}" for part in parts)))
     note = ""
     if len(shown) > len(drawn):

@@ -22,6 +22,15 @@ from surveys.engine.script import Block
 
 MAX_DRAWN = 8
 NO_VALUE = "\N{EN DASH}"
+SPREAD = {
+    "Mean": "mean",
+    "Standard deviation": "standard_deviation",
+    "Lowest": "min",
+    "Lower quartile": "lower_quartile",
+    "Median": "median",
+    "Upper quartile": "upper_quartile",
+    "Highest": "max",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +174,13 @@ def _rows_of_bars(parts: Sequence[Entry], block: Block | None) -> Rows:
 
 
 def _rows_of_scale(parts: Sequence[Entry], block: Block | None) -> Rows:
-    rows = [*_rows_of_bars(parts, block), _figure("Mean", "mean", parts)]
+    rows = [*_rows_of_bars(parts, block), _figure("Mean", "mean", parts), _figure("Median", "median", parts)]
     if parts[0]["nps"]:
+        columns = [nps_parts(part["nps"]) for part in parts]
+        rows += [
+            (groups[0].text, *(f"{group.share} ({group.count:,})" for group in groups))
+            for groups in zip(*columns, strict=True)
+        ]
         rows.append(("Score", *(_score(part) for part in parts)))
     return rows
 
@@ -183,8 +197,7 @@ def _rows_of_ranking(parts: Sequence[Entry]) -> Rows:
 
 
 def _rows_of_numbers(parts: Sequence[Entry]) -> Rows:
-    names = {"Mean": "mean", "Lowest": "min", "Highest": "max", "Numbers": "count"}
-    return [_figure(name, key, parts) for name, key in names.items()]
+    return [_figure(name, key, parts) for name, key in {**SPREAD, "Numbers": "count"}.items()]
 
 
 def _figure(name: str, key: str, parts: Sequence[Entry]) -> tuple[str, ...]:

@@ -12,18 +12,27 @@ from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunct
 from surveys.engine.language.values import Value, is_true, text
 from surveys.engine.script import Script
 
+_ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 MAX_WORDS = 300  # characters of a condition in words
 _OPERATORS = {sign: op for op, sign in conditions.OPERATORS.items()}
 _COMPOUND = (Conjunction, Disjunction)
 
 
 def heading(prompt: str, script: Script) -> str:
-    """A prompt for readers of many answers: `**Hi**, [UserName|friend]! Why [Q1]?` → `Hi, friend! Why …?`."""
+    """A prompt for readers of many answers (rule 6.304).
 
-    def is_known(token: str) -> bool:
-        return piping.is_prompt_variable(token) or references.resolve(token, script) is not None
+    `**Hi**, [UserName|friend]! Why [Q1]?` is `Hi, friend! Why [Which opening?]?`: in the place of an answer
+    stand the words of its question, and an ellipsis in the place of anything else.
+    """
 
-    return markup.plain(piping.Authored(piping.for_many(prompt, is_known)))
+    def words_of(token: str) -> str | None:
+        meaning = references.resolve(token, script)
+        if isinstance(meaning, int) and (block := script.blocks[meaning]).asks:
+            title = block.prompt and titles.shortened(piping.for_many(block.prompt, lambda _: _ELLIPSIS))
+            return f"[{title or titles.of_block(block, meaning + 1)}]"
+        return _ELLIPSIS if meaning is not None or piping.is_prompt_variable(token) else None
+
+    return piping.for_many(markup.plain(piping.Authored(prompt)), words_of)
 
 
 class Wording:

@@ -237,17 +237,18 @@ def _without_gaps(text: str) -> str:
     return text
 
 
-def for_many(text: str, is_known: Callable[[str], bool]) -> str:
+def for_many(text: str, words_of: Callable[[str], str | None]) -> str:
     """The text as a heading above many answers: each answer would fill its tokens differently.
 
-    A token is replaced by its fallback if it has one, else by an ellipsis. An unknown token without a
+    A token is replaced by its fallback if it has one, else by its words. An unknown token (None) without a
     fallback stays as written, as it does for respondents.
     """
 
     def replaced(match: regex.Match[str]) -> str:
         if match["fallback"]:
             return match["fallback"][1:].strip()
-        return _ELLIPSIS if is_known(match["name"].rstrip()) else match[0]
+        words = words_of(match["name"].rstrip())
+        return match[0] if words is None else words
 
     return _TOKEN.sub(replaced, text)
 

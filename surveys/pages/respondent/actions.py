@@ -559,6 +559,7 @@ def _conflict(visit: Visit, refusal: Conflict) -> Outcome:
     if isinstance(refusal, LimitReached):
         return Outcome(notices.limit_reached)
     if isinstance(refusal, Full):
+        places.mark(refusal, at=visit.at)
         return Outcome(partial(notices.full, visit, refusal))
     if isinstance(refusal, moves.RowsChanged):
         return _again(visit, words.REWRITTEN)

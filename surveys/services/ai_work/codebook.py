@@ -175,7 +175,7 @@ def correct(
     if conversation is None or not conversation.is_listed:
         raise NotFound(responses.NO_RESPONSE)
     project = conversation.project
-    access.require_editor(actor=actor, project=project, missing=responses.NO_RESPONSE)
+    access.require_owner(actor=actor, project=project, missing=responses.NO_RESPONSE)
     block = question(project=project, block_id=block_id)
     _locked(project, block_id)
     known = {theme.pk for theme in live(block_id=block.pk)}

@@ -123,11 +123,11 @@ def _of_text(key: str, title: str, text: Json) -> Iterator[ReferencedFigure]:
 
 
 def _mean(key: str, what: str, numbers: Json) -> Iterator[ReferencedFigure]:
-    """Yield the average, and the two extreme numbers if the reader may see them."""
+    """Yield the average, and the median and the two extreme numbers if the reader may see them."""
     if numbers["mean"] is None:
         return
     yield ReferencedFigure(f"{key}.mean", f"Average of {what}", _rounded(numbers["mean"]))
-    for name, word in (("min", "Lowest"), ("max", "Highest")):
+    for name, word in (("median", "Median"), ("min", "Lowest"), ("max", "Highest")):
         if numbers[name] is not None:
             yield ReferencedFigure(f"{key}.{name}", f"{word} of {what}", _rounded(numbers[name]))
 

@@ -86,7 +86,7 @@ class LoadedConversation:
         if conversation is None:
             raise NotFound(NO_CONVERSATION)
         if actor is not None:
-            access.require_editor(actor=actor, project=conversation.project, missing=NO_CONVERSATION)
+            access.require_owner(actor=actor, project=conversation.project, missing=NO_CONVERSATION)
         if anonymity.is_anonymous(conversation.pk) != conversation.project.is_anonymous:
             raise Conflict(
                 "The privacy of this project has changed since this conversation began. "

@@ -5,6 +5,7 @@
     move(project, …)            when a completed vote changes
     free(project, …)            when a completed response is deleted
     add(project, …)             after an import, which has the `lock` since it began
+    mark(refusal, …)            after a refusal at the end
     first_full, figures         for pages and staff
     count(project_id=…)         for a worker, and take_up(at=…) for the sweep that wakes it
 
@@ -21,27 +22,24 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import OperationalError, transaction
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.utils import timezone
-from psycopg.errors import QueryCanceled
 
 from communities.ground.errors import Conflict, violation
 from communities.ground.queue import wake
 from communities.ground.statements import Part, prepared
-from communities.ground.transactions import in_transaction
+from communities.ground.transactions import TakesTooLong, in_transaction, stopped_after
 from communities.services.tenants import settings as community_settings
 from surveys.engine import where
 from surveys.engine.script import Script
 from surveys.engine.walk.runner import State
-from surveys.models import Project, QuotaCount
-from surveys.services.ground import script_settings, selecting
+from surveys.models import Conversation, Project, QuotaCount
+from surveys.services.ground import anonymity, feed_order, script_settings, selecting
 from surveys.services.scripts import editing as scripts
 
 COUNT = "surveys.count_places"
@@ -53,46 +51,41 @@ LEASE = timedelta(minutes=1)  # longer than a step
 SECONDS_OF_A_TURN = 2.0  # then the worker does other work, such as further questions, before it continues
 WORDS = "We have all the answers that we need. Thank you for your interest!"
 _LOCK = "colloquy places:"
-_SHORTEN = """
-    WITH known AS MATERIALIZED (SELECT setting FROM pg_settings WHERE name = 'statement_timeout')
-    SELECT setting FROM known, set_config(
-        'statement_timeout', (SELECT least(nullif(setting::int, 0), %s::int)::text FROM known), true
-    )
-"""
 _FIRST = uuid.UUID(int=0)
 
 
 class Full(Conflict):
     """The project takes no more completed responses, or none that satisfy a quota.
 
-    `words` are for the respondent.
+    `words` are for the respondent. `outcome` is stored with the response that is refused at its end, if
+    there is one: `response_id` (see `mark`).
     """
 
-    def __init__(self, field: str, words: str) -> None:
+    def __init__(self, field: str, words: str, *, outcome: str = Conversation.FULL) -> None:
         message = f"`{field}` is reached: this project takes no more such responses."
         super().__init__(message, violations=[violation(field, "full", message)])
         self.words = words
+        self.outcome = outcome
+        self.response_id: uuid.UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """How many completed responses there are of those that a limit allows; `where` is empty for all.
 
-    While a worker counts, `filled` is the number of those that it has counted.
+    While a worker counts, `filled` is the number of those that it has counted. `refused` is the number of
+    responses that it refused at their end.
     """
 
     where: str
     limit: int
     filled: int
     is_counting: bool = False
+    refused: int = 0
 
     @property
     def is_full(self) -> bool:
         return self.filled >= self.limit
-
-
-class _TooMuch(Exception):
-    """A statement took too long to count: expressions may look for many options in long texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +136,41 @@ def take(project: Project, response_id: uuid.UUID, state: State) -> None:
     if project.max_completes is None and not project.quotas:
         return
     lock(project)
-    if project.max_completes is not None and _completed(project.pk) >= project.max_completes:
-        raise Full("settings.max_completes", WORDS)
-    _fill(project, response_id, state, before={})
+    try:
+        if project.max_completes is not None and _completed(project.pk) >= project.max_completes:
+            raise Full("settings.max_completes", WORDS)
+        _fill(project, response_id, state, before={})
+    except Full as refusal:
+        refusal.response_id = response_id
+        raise
+
+
+@in_transaction
+def mark(refusal: Full, *, at: datetime) -> None:
+    """Keep with a response that a limit refused its end (rule 6.290). The next move takes the mark away.
+
+    Call it after the transaction that the refusal has undone.
+    """
+    if refusal.response_id is None:
+        return
+    found = Conversation.objects.select_related("project").only("id", "project")
+    row = found.filter(pk=refusal.response_id).first()
+    if row is None:
+        return
+    is_anonymous = row.project.is_anonymous
+    with prepared() as cursor:
+        cursor.execute(
+            "UPDATE surveys_conversation SET outcome = %s, updated_at = %s, is_settled = %s,"
+            f" changed_in = {feed_order.moved(is_anonymous=is_anonymous)}"
+            " WHERE id = %s AND completed_at IS NULL AND outcome IS DISTINCT FROM %s",
+            [
+                refusal.outcome,
+                anonymity.rounded(project=row.project, at=at),
+                not is_anonymous,
+                row.pk,
+                refusal.outcome,
+            ],
+        )
 
 
 def move(project: Project, response_id: uuid.UUID, state: State) -> None:
@@ -166,7 +191,9 @@ def _fill(project: Project, response_id: uuid.UUID, state: State, *, before: Map
         change = holds(quota["where"]) - before.get(key, 0)
         if change > 0 and counts[key].filled >= quota["limit"]:
             # Otherwise those who answer so again and again would learn when somebody else did (rule 7.120).
-            raise Full("settings.quotas", WORDS) if project.is_anonymous else _full(place, quota)
+            if project.is_anonymous:
+                raise Full("settings.quotas", WORDS, outcome=f"{Conversation.FULL}:quotas")
+            raise _full(place, quota, outcome=f"{Conversation.FULL}:{key}")
         changes[key] = change
     if not counts.keys() <= quotas.keys:
         script_settings.forget_counts(project.pk, but=[*quotas.keys])
@@ -214,17 +241,33 @@ def add(project: Project, response_ids: Sequence[uuid.UUID]) -> None:
 
 
 def figures(project: Project) -> Sequence[Figure]:
-    """How far each limit of a project is used. Keeps what had to be counted."""
-    found = list[Figure]()
+    """How far each limit of a project is used. Keeps what had to be counted.
+
+    Of anonymous projects it is not stored which quota refused a response.
+    """
+    found, refused = list[Figure](), _refused(project)
     if project.max_completes is not None:
-        found.append(Figure("", project.max_completes, _completed(project.pk)))
+        number = refused.get(Conversation.FULL, 0)
+        found.append(Figure("", project.max_completes, _completed(project.pk), refused=number))
     if project.quotas:
         quotas = _Quotas(project)
         counts = quotas.counts(quotas.texts)
         for each in project.quotas:
-            count = counts[quotas.key(each["where"])]
-            found.append(Figure(each["where"], each["limit"], count.filled, count.to is not None))
+            key = quotas.key(each["where"])
+            count, number = counts[key], refused.get(f"{Conversation.FULL}:{key}", 0)
+            found.append(Figure(each["where"], each["limit"], count.filled, count.to is not None, number))
     return found
+
+
+def refused(project: Project) -> int:
+    """How many responses limits refused at their end (rule 6.290)."""
+    return sum(_refused(project).values())
+
+
+def _refused(project: Project) -> Mapping[str, int]:
+    """The number of these responses by their stored `outcome`."""
+    rows = Conversation.objects.filter(project_id=project.pk, outcome__isnull=False, is_listed=True)
+    return dict(rows.values_list("outcome").annotate(number=Count("pk")))
 
 
 # --- Counting by a worker -------------------------------------------------------------------------
@@ -243,7 +286,7 @@ def count(*, project_id: int, most: int = 0) -> None:
     while goes_on:
         try:
             goes_on = _count_step(project_id, most)
-        except _TooMuch:
+        except TakesTooLong:
             if most == 1:  # a single response; the sweep tries again after the lease
                 return
             most = max(1, most // 8)
@@ -268,7 +311,7 @@ def _waiting(at: datetime) -> Any:
 def _count_step(project_id: int, most: int) -> bool:
     """Count the next responses of the quotas that are furthest behind. False if none are left.
 
-    Raises _TooMuch.
+    Raises TakesTooLong.
     """
     _hold(project_id)
     _lock(project_id)
@@ -331,10 +374,10 @@ class _Quotas:
     def satisfied(self, texts: Sequence[str] | None = None, *, among: Part) -> dict[str, int]:
         """How many responses satisfy each expression, by its key. `among` is a condition on `c`.
 
-        Raises _TooMuch.
+        Raises TakesTooLong.
         """
         by_key = {self.key(text): text for text in (self.texts if texts is None else texts)}
-        with _stopped_in_time():
+        with stopped_after(SECONDS_OF_A_STATEMENT):
             found = selecting.count(
                 list(by_key.values()), script=self.script, language=self.language, among=among
             )
@@ -344,7 +387,7 @@ class _Quotas:
         """How many responses satisfy each expression. If that takes too long, everything is counted anew."""
         try:
             return self.satisfied(among=among)
-        except _TooMuch:
+        except TakesTooLong:
             script_settings.forget_counts(self.project.pk, but=[])
             return {}
 
@@ -368,10 +411,10 @@ class _Quotas:
             return known
         try:
             if _completed(project_id) * selecting.work(missing, script=self.script) > MOST_AT_ONCE:
-                raise _TooMuch
+                raise TakesTooLong
             among = "c.project_id = %s AND c.completed_at IS NOT NULL", [project_id]
             counts = {key: _Count(n, None) for key, n in self.satisfied(missing, among=among).items()}
-        except _TooMuch:
+        except TakesTooLong:
             counts = {self.key(text): _Count(0, _FIRST) for text in missing}
             wake(COUNT, project_id=project_id)
         script_settings.forget_counts(project_id, but=[*self.keys])
@@ -379,29 +422,12 @@ class _Quotas:
         return {key: each for key, each in known.items() if key in self.keys} | counts
 
 
-@contextmanager
-def _stopped_in_time() -> Iterator[None]:
-    """A savepoint in which a statement is stopped after SECONDS_OF_A_STATEMENT. Raises _TooMuch."""
-    try:
-        with transaction.atomic():
-            with prepared() as cursor:
-                cursor.execute(_SHORTEN, [SECONDS_OF_A_STATEMENT * 1000])
-                [[before]] = cursor.fetchall()
-            yield
-            with prepared() as cursor:
-                cursor.execute("SELECT set_config('statement_timeout', %s, true)", [before])
-    except OperationalError as error:
-        if isinstance(error.__cause__, QueryCanceled):
-            raise _TooMuch from error
-        raise
-
-
 def _one(response_id: uuid.UUID) -> Part:
     return "c.id = %s", [response_id]
 
 
-def _full(place: int, quota: Mapping[str, Any]) -> Full:
-    return Full(f"settings.quotas[{place}]", quota["message"] or WORDS)
+def _full(place: int, quota: Mapping[str, Any], *, outcome: str = Conversation.FULL) -> Full:
+    return Full(f"settings.quotas[{place}]", quota["message"] or WORDS, outcome=outcome)
 
 
 def _hold(project_id: int) -> None:

@@ -364,7 +364,7 @@ def _add_conversation(conversation: Conversation, is_new: bool, parts: list[str]
     parts.append(
         "moved AS (UPDATE surveys_conversation SET state = %s, packed = %s,"
         f" is_listed = %s, changed_in = {changed_in}, is_settled = %s,"
-        " updated_at = %s, completed_at = %s, session_number = %s, sealed_respondent = %s"
+        " updated_at = %s, completed_at = %s, session_number = %s, sealed_respondent = %s, outcome = %s"
         f"{', is_suspected = TRUE' if conversation.is_suspected else ''} WHERE id = %s)"
     )
     values += [
@@ -377,6 +377,7 @@ def _add_conversation(conversation: Conversation, is_new: bool, parts: list[str]
         conversation.completed_at,
         conversation.session_number,
         conversation.sealed_respondent,
+        conversation.outcome,
         conversation.pk,
     ]
 

@@ -260,6 +260,7 @@ def _update_row(
         conversation.state[Conversation.AT_REVIEW] = True
     conversation.packed = packing.pack(counted)
     conversation.is_listed = loaded.is_completed or is_answered
+    conversation.outcome = None  # a refusal at the end is over
     conversation.is_settled = is_settled = not project.is_anonymous
     conversation.updated_at = at if is_settled else anonymity.rounded(project=project, at=at)
     if conversation.sealed_respondent is not None:

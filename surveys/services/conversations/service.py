@@ -49,7 +49,7 @@ def ask_platforms(*, project_id: int, respondent: Respondent, at: datetime, acto
     platforms could be asked. It refuses nobody; `begin` does.
     """
     project = Project.objects.in_community(actor.community_id).filter(pk=project_id).first()
-    if project is not None and access.may_edit(actor=actor, project=project) and project.is_live_at(at):
+    if project is not None and access.may_own(actor=actor, project=project) and project.is_live_at(at):
         _, asked = admission.ask_platforms(project=project, respondent=respondent, at=at)
         return asked.could_ask
     return True
@@ -176,7 +176,7 @@ def get(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None)
     if conversation is None:
         raise NotFound(NO_CONVERSATION)
     if actor is not None:
-        access.require_editor(actor=actor, project=conversation.project, missing=NO_CONVERSATION)
+        access.require_owner(actor=actor, project=conversation.project, missing=NO_CONVERSATION)
     loaded = LoadedConversation.of(conversation)
     if actor is None:
         loaded.require_active()
@@ -322,7 +322,7 @@ def _admitted(
     if history is None:
         raise NotFound(access.NO_PROJECT)
     if actor is not None:
-        access.require_editor(actor=actor, project=history.project)
+        access.require_owner(actor=actor, project=history.project)
     refuse_unless_live(history.project, at)
     schedule.catch_up(history.project, at=at)
     respondent = admission.check(project=history.project, respondent=respondent, at=at)

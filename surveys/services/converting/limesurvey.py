@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import re
-from xml.etree.ElementTree import ParseError
+from collections.abc import Mapping
 
-from defusedxml.common import DefusedXmlException
-from defusedxml.ElementTree import iterparse
-
+from surveys.services.converting.elements import FAULTS, PIECE, Elements, Path, Reader
 from surveys.services.converting.formulas import REFERENCES, Expressions
 from surveys.services.converting.questionnaire import (
+    MAX_CHOICES,
     Answered,
     Choice,
     Compare,
@@ -62,32 +60,37 @@ def limesurvey(data: bytes) -> Questionnaire:
 
 
 def _tables(data: bytes) -> dict[str, list[Row]]:
-    """The rows of the tables that are read. The tree is dropped while it grows."""
-    tables: dict[str, list[Row]] = {}
-    path: list[str] = []
+    """The rows of the tables that are read."""
+    reader = _Tables()
+    pieces = (data[at : at + PIECE] for at in range(0, len(data), PIECE))
     try:
-        for n, (event, element) in enumerate(iterparse(io.BytesIO(data), ("start", "end"), forbid_dtd=True)):
-            if n > 2 * MAX_ELEMENTS:
-                unreadable(f"must have at most {MAX_ELEMENTS:,} elements.")
-            if event == "start":
-                path.append(element.tag)
-                if len(path) == 1 and element.tag != "document":
-                    unreadable("must be the structure of a survey of LimeSurvey (.lss).")
-                if len(path) > 10:
-                    unreadable(
-                        "must be the structure of a survey of LimeSurvey (.lss), not nested so deeply."
-                    )
-                continue
-            path.pop()
-            if element.tag == "row" and len(path) > 1 and path[-1] == "rows" and path[1] in _TABLES:
-                rows = tables.setdefault(path[1], [])
-                if len(rows) < MAX_ROWS:
-                    rows.append({cell.tag: (cell.text or "").strip() for cell in element})
-            if len(path) in (2, 3):
-                element.clear()
-    except (ParseError, DefusedXmlException, ValueError, LookupError):
+        Elements(MAX_ELEMENTS).walk(pieces, reader)
+    except FAULTS:
         unreadable("must be XML without entities and document types.")
-    return tables
+    return reader.found
+
+
+class _Tables(Reader):
+    """Reads `document/TABLE/rows/row`, with a cell in each element."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, list[Row]] = {}
+        self.row: Row = {}
+
+    def start(self, path: Path, attributes: Mapping[str, str]) -> None:
+        if len(path) == 1 and path[0] != "document":
+            unreadable("must be the structure of a survey of LimeSurvey (.lss).")
+
+    def end(self, path: Path, text: str) -> None:
+        if len(path) < 4 or path[2] != "rows" or path[1] not in _TABLES:
+            return
+        if len(path) == 5:
+            self.row[path[4]] = text.strip()
+        elif len(path) == 4:
+            rows = self.found.setdefault(path[1], [])
+            if len(rows) < MAX_ROWS:
+                rows.append(self.row)
+            self.row = {}
 
 
 class _Survey:
@@ -130,7 +133,7 @@ class _Survey:
             if self._own(row):
                 full = {
                     **row,
-                    **{key: value for key, value in texts.get(row.get("aid", ""), {}).items() if value},
+                    **{key: value for key, value in texts.pop(row.get("aid", ""), {}).items() if value},
                 }
                 rows.setdefault(row.get("qid", ""), []).append(full)
         return rows
@@ -241,7 +244,7 @@ class _Survey:
         elif kind in ("M", "P"):
             item.kind = "multi_punch"
             exclusive = set(self.attributes.get((qid, "exclude_all_others"), "").split(";"))
-            for part in parts:
+            for part in parts[:MAX_CHOICES]:
                 code = part.get("title", "")
                 item.options.append(Choice(code, line(self.text(part)), is_exclusive=code in exclusive))
                 self.codes[f"{item.key}_{code}"] = (item.key, code)
@@ -288,7 +291,7 @@ class _Survey:
 
     def _options(self, qid: str) -> list[Choice]:
         rows = [row for row in self.answers.get(qid, []) if row.get("scale_id", "0") in ("", "0")]
-        return [Choice(row.get("code", ""), line(row.get("answer", ""))) for row in rows]
+        return [Choice(row.get("code", ""), line(row.get("answer", ""))) for row in rows[:MAX_CHOICES]]
 
     def _array(self, item: Item, kind: str, qid: str, parts: list[Row]) -> None:
         """A question for each subquestion."""

@@ -14,6 +14,7 @@ import re
 
 from surveys.services.converting.questionnaire import (
     MAX_CHOICES,
+    MAX_SOURCE_TEXT,
     Choice,
     Item,
     Questionnaire,
@@ -134,8 +135,9 @@ class _Reader:
             self._note(n, raw)
         elif item.options:
             last = item.options[-1]
-            last.value = f"{last.value} {line(raw)}"
-        else:
+            if len(last.value) < MAX_SOURCE_TEXT:
+                last.value = f"{last.value} {line(raw)}"
+        elif len(item.description) < MAX_SOURCE_TEXT:
             item.description = f"{item.description}\n{raw.strip()}".strip()
 
     def _note(self, n: int, raw: str) -> None:

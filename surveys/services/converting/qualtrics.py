@@ -109,7 +109,7 @@ class _Survey:
             where = f"flow, {word(step.get('FlowID')) or kind}"
             inner = objects(step.get("Flow"))
             if kind in ("Block", "Standard", "Root"):
-                block = self.blocks.get(word(step.get("ID")))
+                block = self.blocks.pop(word(step.get("ID")), None)  # it is asked once
                 if block:
                     self._block(block, shown)
                 self._walk(inner, shown, depth + 1)

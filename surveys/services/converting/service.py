@@ -1,7 +1,8 @@
 """Converts questionnaires of other systems into blocks of a script. Nothing is saved.
 
-convert(format="xlsform", content="UEsDB…")     Converted(blocks, unmet)
-guess(content)                                  the format that the content seems to have
+convert(format="xlsform", content="UEsDB…", …)     Converted(format, blocks, unmet)
+
+A conversion is one of the large jobs of a process (rule 11.30).
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from typing import Any
 
 import orjson
 
+from communities.gate import bodies
+from communities.ground.errors import InvalidRequest
+from communities.ground.slots import large_jobs, of_community
 from surveys.services.converting import (
     blocks,
     formbricks,
@@ -23,6 +27,7 @@ from surveys.services.converting import (
     qualtrics,
     sheets,
     surveyjs,
+    tables,
     typeform,
 )
 from surveys.services.converting.questionnaire import Questionnaire, unreadable
@@ -39,6 +44,10 @@ FORMATS = (
     "text",
 )
 MAX_CONTENT = 8_388_608  # characters
+SECONDS_TO_WAIT = 1.0  # for a slot; most conversions take less
+RETRY_AFTER = 5  # seconds
+BUSY = "Other questionnaires are being converted, or files are being made. Please retry shortly."
+_slots = large_jobs
 _DATA = re.compile(r"data:[\w.+/;=-]{0,100};base64,")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}")
 _JSON: dict[str, Callable[[object], Questionnaire]] = {
@@ -58,22 +67,28 @@ _TEXTS: dict[str, Callable[[str], Questionnaire]] = {
 class Converted:
     """Blocks as a write of a script takes them, and what could not be said: where, and what."""
 
+    format: str
     blocks: list[dict[str, Any]]
     unmet: list[dict[str, str]]
 
 
-def convert(*, format: str, content: str) -> Converted:
-    """Convert a content of one of FORMATS. Raises InvalidRequest for a content that is not of it."""
-    questionnaire = _read(format, content)
-    written, unmet = blocks.as_blocks(questionnaire)
+def convert(*, format: str | None, content: str, community_id: int) -> Converted:
+    """Convert a content of one of FORMATS; None is the format that it seems to have.
+
+    Raises InvalidRequest for a content that is not of its format, and Unavailable if others are converting.
+    """
+    owner = of_community(community_id)
+    with _slots.held(owner, timeout=SECONDS_TO_WAIT, busy=BUSY, retry_after=RETRY_AFTER):
+        data = _bytes(content)
+        format = format or _guess(data)
+        written, unmet = blocks.as_blocks(_read(format, data))
     if not written:
         unreadable("has no question that can be asked here.")
-    return Converted(written, unmet)
+    return Converted(format, written, unmet)
 
 
-def guess(content: str) -> str:
+def _guess(data: bytes) -> str:
     """The format that a content seems to have; `text` if it has no sign of another one."""
-    data = _bytes(content)
     if data.startswith(b"PK"):
         return "xlsform"
     start = data[:4_096].lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -93,7 +108,7 @@ def guess(content: str) -> str:
 
 def _guess_json(data: bytes) -> str:
     try:
-        content = orjson.loads(data)
+        content = _json(data)
     except orjson.JSONDecodeError:
         return "text"
     survey = content if isinstance(content, dict) else {}
@@ -110,18 +125,29 @@ def _guess_json(data: bytes) -> str:
     return "formbricks" if is_formbricks else "surveyjs"
 
 
-def _read(format: str, content: str) -> Questionnaire:
-    data = _bytes(content)
+def _json(data: bytes) -> object:
+    """The value of JSON. Refuses too many values before any is built, and values nested too deeply."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        bodies.require_few_values(data, max_values=bodies.MAX_VALUES_OF_LINES, has_long_text=True)
+        value: object = orjson.loads(data)
+        bodies.require_shallow(value)
+    except InvalidRequest as refused:
+        unreadable(refused.message.removeprefix("The body "))
+    return value
+
+
+def _read(format: str, data: bytes) -> Questionnaire:
     if format == "xlsform":
         return sheets.xlsform(data)
     if format == "limesurvey":
         return limesurvey.limesurvey(data)
     if format in _JSON:
         try:
-            return _JSON[format](orjson.loads(data.removeprefix(b"\xef\xbb\xbf")))
+            return _JSON[format](_json(data))
         except orjson.JSONDecodeError:
             unreadable("must be JSON.")
-    return _TEXTS[format](_decoded(data))
+    return _TEXTS[format](tables.decoded(data))
 
 
 def _bytes(content: str) -> bytes:
@@ -134,13 +160,3 @@ def _bytes(content: str) -> bytes:
         except binascii.Error:
             unreadable("must be valid base64.")
     return content.encode("utf-8", "replace")
-
-
-def _decoded(data: bytes) -> str:
-    """The text in UTF-8, or as older programs for spreadsheets write it."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace").replace("\x00", "")
-    try:
-        return data.decode("utf-8-sig").replace("\x00", "")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace").replace("\x00", "")

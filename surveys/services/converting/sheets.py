@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from zipfile import BadZipFile, ZipFile
+from dataclasses import replace
 
+from surveys.services.converting import tables
 from surveys.services.converting.formulas import REFERENCES, Expressions
 from surveys.services.converting.questionnaire import (
     MAX_CHOICES,
@@ -30,12 +29,11 @@ from surveys.services.converting.questionnaire import (
     unreadable,
     word,
 )
+from surveys.services.converting.workbooks import Limits, Workbook
 
-MAX_UNPACKED = 33_554_432  # bytes of a workbook
 MAX_ROWS = 20_000  # of a sheet
 MAX_COLUMNS = 200
-MAX_EMPTY_ROWS = 200  # in succession: some programs format a million rows
-MAX_FIELD = 131_072  # characters of a cell
+LIMITS = Limits(rows=MAX_ROWS, columns=MAX_COLUMNS, elements=1_000_000, unpacked=33_554_432)
 Row = Mapping[str, str]
 _YES = frozenset({"yes", "true", "true()", "1", "y", "required", "x", "ja", "oui"})
 _SEPARATED = re.compile(r"\s{0,20}[|;\n]\s{0,20}")
@@ -110,7 +108,7 @@ class _Form:
     def row(self, n: int, row: Row) -> None:
         kind, _, rest = " ".join(row.get("type", "").split()).partition(" ")
         kind = kind.lower().replace("begin_", "begin ").replace("end_", "end ")
-        if kind in ("begin", "end"):
+        if kind in ("begin", "end") and rest:  # `end` alone is the time of the end
             kind, rest = f"{kind} {rest.partition(' ')[0].lower()}", rest
         if kind in ("select", "select1"):
             one, _, rest = rest.partition(" ")
@@ -172,7 +170,7 @@ class _Form:
         if kind in ("select_one", "select_multiple", "rank"):
             item.kind = {"select_one": "single_punch", "select_multiple": "multi_punch"}.get(kind, "ranking")
             name, _, extra = rest.partition(" ")
-            item.options = [Choice(each.value, each.label) for each in self.choices.get(name, [])]
+            item.options = [replace(each) for each in self.choices.get(name, [])[:MAX_CHOICES]]
             if extra.strip().lower().replace(" ", "_") == "or_other":
                 item.options.append(Choice("other", "Other", is_other=True))
             item.is_menu = "minimal" in appearance or "autocomplete" in appearance
@@ -249,46 +247,15 @@ def _range(item: Item, parameters: str) -> None:
 
 def _sheets(data: bytes) -> dict[str, list[tuple[int, Row]]]:
     """The rows of the sheets of a form by the names of their columns, each with its number."""
-    from openpyxl import load_workbook  # noqa: PLC0415 - takes much memory, and few processes need it
-
-    try:
-        with ZipFile(io.BytesIO(data)) as archive:
-            if sum(info.file_size for info in archive.infolist()) > MAX_UNPACKED:
-                unreadable("unpacks to more than 32 MiB.")
-        book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        found = {}
-        for name in book.sheetnames:
-            if name.strip().lower() in ("survey", "choices", "settings"):
-                rows = book[name].iter_rows(max_row=MAX_ROWS, max_col=MAX_COLUMNS, values_only=True)
-                found[name.strip().lower()] = list(_rows(rows))
-        book.close()
-    except (
-        BadZipFile,
-        KeyError,
-        ValueError,
-        TypeError,
-        OSError,
-        AttributeError,
-        SyntaxError,
-        EOFError,
-        IndexError,
-        NotImplementedError,
-        RuntimeError,
-    ):  # fmt: skip - a faulty workbook raises all of these
-        unreadable("must be an XLSX workbook, as base64.")
-    return found
+    wanted = ("survey", "choices", "settings")
+    book = Workbook(data, LIMITS)
+    return {name: list(_rows(book.rows(name))) for name in book.names if name in wanted}
 
 
-def _rows(rows: Iterator[Sequence[object]]) -> Iterator[tuple[int, Row]]:
+def _rows(rows: Iterable[tuple[int, Sequence[object]]]) -> Iterator[tuple[int, Row]]:
     header: list[str] = []
-    last = 0
-    for n, cells in enumerate(rows, start=1):
-        texts = [word(cell) if not isinstance(cell, str) else cell[:MAX_FIELD].strip() for cell in cells]
-        if not any(texts):
-            if n - last > MAX_EMPTY_ROWS:
-                return
-            continue
-        last = n
+    for n, cells in rows:
+        texts = [word(cell) if not isinstance(cell, str) else cell.strip() for cell in cells]
         if not header:
             header = [text.lower() for text in texts]
             continue
@@ -316,7 +283,7 @@ _REDCAP_FORMATS = {"email": "email", "phone": "phone", "date": "date", "datetime
 
 def redcap(text: str) -> Questionnaire:
     """A data dictionary as CSV. Refuses a table without its columns."""
-    rows = list(_table(text))
+    rows = list(tables.lines(text, most_rows=MAX_ROWS, most_columns=MAX_COLUMNS))
     header = [_redcap_column(cell) for cell in rows[0][1]] if rows else []
     if not {"name", "type", "label"} <= set(header):
         message = "must be a data dictionary of REDCap: a CSV with the columns `Variable / Field Name`, "
@@ -467,7 +434,7 @@ KIND_OF = {each: kind for kind, names in TYPES.items() for each in names.split("
 
 def questions(text: str) -> Questionnaire:
     """A table with a question in each row, with or without a header."""
-    rows = list(_table(text))
+    rows = list(tables.lines(text, most_rows=MAX_ROWS, most_columns=MAX_COLUMNS))
     if not rows:
         unreadable("must be a CSV with a question in each row.")
     titles = [_title(cell) for cell in rows[0][1]]
@@ -519,17 +486,3 @@ def give_kind(item: Item, kind: str) -> None:
         item.kind, item.is_menu = "single_punch", True
     else:
         item.kind = kind
-
-
-def _table(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV that are not empty, each with its number. The separator is guessed from line 1."""
-    first = text[:MAX_FIELD].partition("\n")[0]
-    separator = max(",;\t", key=first.count)
-    try:
-        for n, row in enumerate(csv.reader(io.StringIO(text), delimiter=separator), start=1):
-            if n > MAX_ROWS:
-                return
-            if any(cell.strip() for cell in row):
-                yield n, row[:MAX_COLUMNS]
-    except csv.Error:
-        unreadable("must be a CSV with cells of at most 131,072 characters.")

@@ -15,18 +15,17 @@ from typing import Any
 import orjson
 from django.db import connection
 
-from communities.ground.errors import refuse
 from communities.ground.statements import Part, fetch_in_batches, fetch_rows
 from communities.ground.transactions import in_transaction
 from surveys.engine import packing
-from surveys.engine.script import CHOICES, Script
+from surveys.engine.script import Script
 from surveys.engine.statistics import AnswerGroup, EntryKey
 from surveys.services.counting import answer_groups, large, sent_fields
 from surveys.services.counting import derived as derived_counting
 from surveys.services.counting import fields as field_counting
 from surveys.services.counting import themes as theme_counting
 from surveys.services.counting.answer_groups import ReportedBlock
-from surveys.services.counting.derived import Division
+from surveys.services.counting.divisions import Dividing, Values, division, name_of, refuse_too_many
 from surveys.services.counting.large import Counted
 from surveys.services.ground import selecting
 from surveys.services.scripts.storage import StoredScript
@@ -48,6 +47,7 @@ class Selection:
     submitted_before: datetime | None = None
     provider: str | None = None
     suspected: bool | None = None
+    outcome: str | None = None  # for exports
     fields: tuple[tuple[str, str], ...] = ()
     where: str | None = None
     language: str = ""
@@ -75,23 +75,8 @@ _CONDITIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentField:
-    """A field whose values segment the responses, into at most `most` segments.
-
-    `values` always get a segment, even without responses. `""` is the segment of responses without a value.
-    """
-
-    name: str
-    most: int
-    values: tuple[str, ...] = ("",)
-
-
 class TooManyToDerive(Exception):
     """There are more scores than a request can count."""
-
-
-Dividing = ReportedBlock | SegmentField | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +128,13 @@ def count_answers(
     Raises TooManyToDerive if there are `most_derived` responses or more with scores or results of calculated
     blocks, or `fields`.
     """
-    where, values = _where(project_id, selection, stored.script)
+    where, values = condition_of(project_id, selection, stored.script)
     condition = where or "c.project_id = %s", values or [project_id]
     unfinished_part = _unfinished(*condition)
     derived_part = _derived(stored.script, selection, condition, dividing) if derives else None
-    sent_part = field_counting.part(fields, *condition, _division(dividing))
+    sent_part = field_counting.part(fields, *condition, division(dividing))
     is_scan = derived_part is not None or sent_part is not None
-    themes_part = theme_counting.part(read_ids, where, values, _division(dividing))
+    themes_part = theme_counting.part(read_ids, where, values, division(dividing))
     computed_parts = [
         unfinished_part,
         derived_part or _NOTHING,
@@ -171,7 +156,7 @@ def count_answers(
 
     def count(*, has_slot: bool) -> tuple[Counted, Any] | None:
         """Return the counts, and where unfinished conversations stopped; None if the count needs a slot."""
-        ((listed, completed, changes),) = _values_of([_totals(project_id)])
+        ((listed, completed, changes),) = values_of([totals_of(project_id)])
         if most_derived is not None and listed >= most_derived and is_scan:
             raise TooManyToDerive
         is_large = listed >= large.LARGE or selecting.is_much(
@@ -179,8 +164,8 @@ def count_answers(
         )
         state = _reading_state(project_id) if is_large and read_ids else None
         key = (*counted_of, state)
-        if is_large and (known := large.kept(key, changes=changes)) is not None:
-            return known, _values_of([unfinished_part])[0]
+        if is_large and (known := large.kept(key, Counted, changes=changes)) is not None:
+            return known, values_of([unfinished_part])[0]
         if is_large and not has_slot:
             return None
         sent_fields.refuse_unknown(project_id=project_id, names=undeclared)
@@ -191,21 +176,22 @@ def count_answers(
             if dividing is not None and is_scan:
                 with connection.cursor() as cursor:
                     cursor.execute(f"SET LOCAL work_mem = '{MEMORY_FOR_SEGMENTS}'")
-            unfinished, computed, sent, themes = _values_of(computed_parts)
+            unfinished, computed, sent, themes = values_of(computed_parts)
         else:
             groups_part = answer_groups.part([each.block for each in questions])
-            unfinished, computed, sent, themes, rows = _values_of([*computed_parts, groups_part])
-            counted = Counted(changes, listed, completed, answer_groups.by_block(rows), {})
+            unfinished, computed, sent, themes, rows = values_of([*computed_parts, groups_part])
+            groups = answer_groups.by_block(rows, [each.block for each in questions])
+            counted = Counted(changes, listed, completed, groups, {})
         counted = replace(counted, derived=computed if derives else None, sent=sent, themes=themes)
         if is_large:
             large.keep(key, counted)
         return counted, unfinished
 
-    with _one_moment(max_wait):
+    with one_moment(max_wait):
         found = count(has_slot=False)
     # The count is outside of the transaction, because the database ends a transaction that is idle for long.
     if found is None:
-        with large.counting_slot(max_wait=max_wait), _one_moment(max_wait):
+        with large.counting_slot(max_wait=max_wait), one_moment(max_wait):
             found = count(has_slot=True)
     assert found is not None
     counted, unfinished = found
@@ -234,92 +220,89 @@ def _counted_part(
     """Counts of selected conversations, or of segments, from the packed answers."""
     from surveys.services.counting.packed import Counter  # noqa: PLC0415 - NumPy: 25 MB
 
-    field = dividing if isinstance(dividing, SegmentField) else None
+    values = _Places(dividing) if isinstance(dividing, Values) else None
     block = dividing if isinstance(dividing, ReportedBlock) else None
-    counter = Counter(questions, block, field.most if field else 0)
-    values = _Values(field) if field else None
+    counter = Counter(questions, block, values.most if values else 0)
     listed = completed = looked_at = 0
-    with closing(_packed(*condition, field.name if field else None)) as batches:
-        for data, progress, sent in batches:
-            counter.add(data, values.add(sent, progress) if values else None)
+    with closing(_packed(*condition, dividing.mark if isinstance(dividing, Values) else None)) as batches:
+        for data, progress, names in batches:
+            counter.add(data, values.add(names, progress) if values else None)
             listed += len(progress) - progress.count(_BEGUN)
             completed += progress.count(_COMPLETED)
             looked_at += len(progress)
             if note is not None:
                 note(looked_at)
     sizes = values.sizes if values else {}
-    of_segments = counter.groups_of_segments([(None, value) for value in sizes])
+    of_segments = counter.groups_of_segments(values.keys if values else ())
     return Counted(changes, listed, completed, counter.groups(), of_segments, values=sizes)
 
 
-class _Values:
-    """The values of the field that segments the responses, and the number of responses with each."""
+class _Places:
+    """The places of the segments that values make, and the number of responses in each segment."""
 
-    def __init__(self, field: SegmentField) -> None:
-        self._field = field
-        self._places = {value: place for place, value in enumerate(field.values)}
-        self.sizes = dict.fromkeys(field.values, 0)
-        refuse_too_many_segments(field, len(self.sizes))
+    def __init__(self, dividing: Values) -> None:
+        self._dividing = dividing
+        self._keys = {name_of(each): each.key for each in dividing.entries}
+        self._places = {name: place for place, name in enumerate(self._keys)}
+        self.sizes = dict.fromkeys(self._keys, 0)
+        refuse_too_many(dividing, len(self.sizes))
 
-    def add(self, sent: Sequence[str], progress: Sequence[int]) -> list[int]:
-        """Add the values of some conversations. Returns the segment index of each conversation.
+    @property
+    def most(self) -> int:
+        return self._dividing.most if self._dividing.is_open else len(self._places)
 
-        Conversations without an answer have no segment (-1), and their values get no index. Refuses too many
-        values.
+    @property
+    def keys(self) -> list[EntryKey]:
+        """The keys of the segments, by place."""
+        return [self._keys.get(name, (None, name)) for name in self._places]
+
+    def add(self, names: Sequence[Any], progress: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Add the names of the segments of some conversations. Returns the place of each segment with the
+        index of its conversation.
+
+        Conversations without an answer are in no segment. Refuses too many values.
         """
-        segments = []
-        for value, came in zip(sent, progress, strict=True):
-            if came == _BEGUN:
-                segments.append(-1)
+        places, of_conversation = list[int](), list[int]()
+        is_multiple, is_open = self._dividing.is_multiple, self._dividing.is_open
+        for n, (own, came) in enumerate(zip(names, progress, strict=True)):
+            if came == _BEGUN or own is None:
                 continue
-            place = self._places.setdefault(value, len(self._places))
-            self.sizes[value] = self.sizes.get(value, 0) + 1
-            segments.append(place)
-        refuse_too_many_segments(self._field, len(self._places))
-        return segments
-
-
-def refuse_too_many_segments(dividing: SegmentField, count: int) -> None:
-    if count > dividing.most:
-        refuse(
-            "segment_by",
-            "too_many",
-            f"`field.{dividing.name}` divides these responses into more than {dividing.most:,} segments, "
-            "which is the limit for this project. Filter by some of its values instead.",
-        )
+            for name in own if is_multiple else (own,):
+                place = self._places.get(name)
+                if place is None:
+                    if not is_open:
+                        continue
+                    place = self._places[name] = len(self._places)
+                self.sizes[name] = self.sizes.get(name, 0) + 1
+                places.append(place)
+                of_conversation.append(n)
+        refuse_too_many(self._dividing, len(self._places))
+        return places, of_conversation
 
 
 def refuse_many_recent_values(
-    project_id: int, selection: Selection, script: Script, dividing: SegmentField
+    project_id: int, selection: Selection, script: Script, dividing: Values
 ) -> None:
-    """Refuse, before a long count, a field that has too many values in the latest selected responses
-    alone.
-    """
-    where, values = _where(project_id, selection, script)
+    """Refuse, before a long count, a division into too many values in the latest selected responses alone."""
+    where, values = condition_of(project_id, selection, script)
+    mark, own = dividing.mark
     sql = f"""
-        SELECT DISTINCT coalesce(c.state->'fields'->>%s, '') FROM (
+        SELECT DISTINCT {mark} FROM (
             SELECT * FROM surveys_conversation
             WHERE project_id = %s AND is_listed ORDER BY updated_at DESC, id DESC LIMIT %s
         ) c WHERE {where or "TRUE"}
     """
-    rows = fetch_rows(sql, [dividing.name, project_id, sent_fields.LOOKED_AT, *values])
-    refuse_too_many_segments(dividing, len({*dividing.values, *(value for (value,) in rows)}))
+    rows = fetch_rows(sql, [*own, project_id, sent_fields.LOOKED_AT, *values])
+    known = {name_of(each) for each in dividing.entries}
+    refuse_too_many(dividing, len(known | {value for (value,) in rows if value is not None}))
 
 
 def _derived(script: Script, selection: Selection, condition: Part, dividing: Dividing) -> Part | None:
     is_partial = selection.covers == "partial"
-    return derived_counting.part(script, *condition, is_partial=is_partial, division=_division(dividing))
+    return derived_counting.part(script, *condition, is_partial=is_partial, division=division(dividing))
 
 
-def _division(dividing: Dividing) -> Division | None:
-    if dividing is None:
-        return None
-    if isinstance(dividing, SegmentField):
-        return Division("field", dividing.name)
-    return Division("choice" if dividing.block.type in CHOICES else "scale", str(dividing.id))
-
-
-def _values_of(parts: Sequence[Part]) -> list[Any]:
+def values_of(parts: Sequence[Part]) -> list[Any]:
     """The values of several parts, in one statement."""
     sql = f"SELECT {', '.join(f'({part})::text' for part, _ in parts)}"
     (texts,) = fetch_rows(sql, [value for _, values in parts for value in values])
@@ -327,7 +310,7 @@ def _values_of(parts: Sequence[Part]) -> list[Any]:
 
 
 @contextmanager
-def _one_moment(max_wait: float | None) -> Iterator[None]:
+def one_moment(max_wait: float | None) -> Iterator[None]:
     """Make all statements inside the block see the same answers.
 
     In a transaction of the caller, the statements see the same as that transaction. If the wait has no limit
@@ -345,28 +328,26 @@ def _one_moment(max_wait: float | None) -> Iterator[None]:
 
 
 def _packed(
-    where: str, values: Sequence[Any], field: str | None
-) -> Generator[tuple[bytes, Sequence[int], Sequence[str]]]:
+    where: str, values: Sequence[Any], mark: Part | None
+) -> Generator[tuple[bytes, Sequence[int], Sequence[Any]]]:
     """The packed answers of selected conversations with separators, the progress of each conversation, and
-    the value of a field.
+    the names of its segments.
 
     Yields some thousand conversations at a time. The database reads conversations in the order of its pages,
     which is fast for the random ids of anonymous projects.
     """
+    named, own = mark or ("''", [])
     sql = f"""
-        SELECT c.packed,
-            c.is_listed::int + (c.completed_at IS NOT NULL)::int,
-            {"''" if field is None else "coalesce(c.state->'fields'->>%s, '')"}
+        SELECT c.packed, c.is_listed::int + (c.completed_at IS NOT NULL)::int, {named}
         FROM surveys_conversation c WHERE {where}
     """
-    names = [] if field is None else [field]
-    with closing(fetch_in_batches(sql, [*names, *values], size=CONVERSATIONS_AT_ONCE)) as batches:
+    with closing(fetch_in_batches(sql, [*own, *values], size=CONVERSATIONS_AT_ONCE)) as batches:
         for rows in batches:
-            packed, progress, sent = zip(*rows, strict=True)
-            yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress, sent
+            packed, progress, names = zip(*rows, strict=True)
+            yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress, names
 
 
-def _where(project_id: int, selection: Selection, script: Script) -> tuple[str, list[Any]]:
+def condition_of(project_id: int, selection: Selection, script: Script) -> tuple[str, list[Any]]:
     """Return the condition for selected conversations `c`; an empty text if all are selected."""
     parts = [_COVERS[selection.covers]] if selection.covers in _COVERS else []
     values: list[Any] = []
@@ -387,13 +368,19 @@ def _where(project_id: int, selection: Selection, script: Script) -> tuple[str, 
     return (" AND ".join(["c.project_id = %s", *parts]), [project_id, *values]) if parts else ("", [])
 
 
+def condition(project_id: int, selection: Selection, script: Script) -> Part:
+    """The condition for selected conversations `c`, or for all of the project."""
+    where, values = condition_of(project_id, selection, script)
+    return where or "c.project_id = %s", values or [project_id]
+
+
 def count_sets(
     project_id: int, selection: Selection, script: Script, sets: Mapping[int, Sequence[int]]
 ) -> Mapping[int, int]:
     """Return how many selected responses chose exactly these options of each block, by block. Runs one
     statement.
     """
-    where, values = _where(project_id, selection, script)
+    where, values = condition_of(project_id, selection, script)
     chosen = "c.state->'answers'->%s::text->'option_ids'"
     parts = [f"count(*) FILTER (WHERE {chosen} @> %s::jsonb AND {chosen} <@ %s::jsonb)" for _ in sets]
     more = [text for block_id, ids in sets.items() for text in (str(block_id), str([*ids])) * 2]
@@ -402,7 +389,7 @@ def count_sets(
     return dict(zip(sets, counts, strict=True))
 
 
-def _totals(project_id: int) -> Part:
+def totals_of(project_id: int) -> Part:
     """Return stored sums of a project: listed conversations, completed conversations, and changes of its
     answers.
     """

@@ -10,14 +10,15 @@ completed responses are counted, or only partial responses if the selection cont
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 from communities.ground.statements import Part
+from surveys.engine import spread
 from surveys.engine.script import CALCULATED, Script
 from surveys.engine.statistics import DistributionEntry
 from surveys.engine.walk import answers
+from surveys.services.counting.divisions import Division
 
 # At most this many different numbers are listed one by one: a scale from 0 to 10 has 11 points.
 MAX_VALUES = 11
@@ -28,43 +29,8 @@ MAX_TEXT = 500  # A longer result, in characters, is cut.
 Counted = Mapping[str, Sequence[Sequence[Any]]]  # Lists of rows, by the names in the statement's result.
 
 
-@dataclass(frozen=True, slots=True)
-class Division:
-    """The choice, scale or field `name` that divides responses into segments."""
-
-    kind: Literal["choice", "scale", "field"]
-    name: str
-
-    @property
-    def mark(self) -> str:
-        """SQL for the part of `state` that names the segments, with `name` as a parameter."""
-        return _DIVISIONS[self.kind][0]
-
-    @property
-    def in_mark(self) -> str:
-        """SQL for the names of the segments in a `mark`."""
-        return _DIVISIONS[self.kind][1]
-
-
-# SQL for the part of `state` with the division, and for the segment names in that part.
-_DIVISIONS = {
-    "choice": ("c.state->'answers'->%s", "jsonb_array_elements_text(mark->'option_ids')"),
-    "scale": (
-        "c.state->'answers'->%s",
-        "(SELECT trim_scale((mark->>'number')::numeric)::text WHERE mark ? 'number')",
-    ),
-    "field": ("c.state->'fields'->%s", "(SELECT coalesce(mark #>> '{}', ''))"),
-}
-
-
-def name_of(entry: DistributionEntry) -> str:
-    """A segment's name in the counts: an option's id, a point, or a field's value."""
-    option_id, point = entry.key
-    return str(point if option_id is None else option_id)
-
-
 def is_of_field(entry: DistributionEntry) -> bool:
-    """Whether a segment belongs to a field's value."""
+    """Whether a segment belongs to a value, such as a field's."""
     option_id, value = entry.key
     return option_id is None and isinstance(value, str)
 
@@ -98,6 +64,14 @@ _PICKED = """
         {segments}
     ),
 """
+# The numbers around each quartile: those at the index `last * quartile / 4` and at the next one.
+_AROUND = "ARRAY[{}]".format(
+    ", ".join(
+        f"min(number) FILTER (WHERE (upto - {next_}) * 4 > last * {quartile} OR upto > last)::text"
+        for quartile in spread.QUARTILES
+        for next_ in (0, 1)
+    )
+)
 # Numbers are `numeric`, so sums are exact in any order of rows. A range of many numbers is divided at
 # multiples of 1, 2 or 5 times a power of ten. The step is the smallest one that makes at most MAX_RANGES
 # ranges.
@@ -125,8 +99,13 @@ _COUNTED = f"""
     ),
     ranges AS MATERIALIZED (
         SELECT kind, segment, key, count(*) AS different, sum(people) AS people,
-            sum(number * people) AS total, min(number) AS low, max(number) AS high, max(most) AS most
-        FROM numbers GROUP BY 1, 2, 3
+            sum(number * people) AS total, min(number) AS low, max(number) AS high, max(most) AS most,
+            sum(number * number * people) AS squares, {_AROUND} AS around
+        FROM (
+            SELECT *, sum(people) OVER (PARTITION BY kind, segment, key ORDER BY number) AS upto,
+                sum(people) OVER (PARTITION BY kind, segment, key) - 1 AS last
+            FROM numbers
+        ) placed GROUP BY 1, 2, 3
     ),
     steps AS MATERIALIZED (
         SELECT kind, key, high, CASE WHEN different > {MAX_VALUES} THEN (
@@ -158,7 +137,8 @@ _COUNTED = f"""
     )
     SELECT json_build_object(
         'ranges', (SELECT json_agg(json_build_array(
-            kind, segment, key, people, total::text, low::text, high::text, most::text)) FROM ranges),
+            kind, segment, key, people, total::text, low::text, high::text, most::text, squares::text,
+            around)) FROM ranges),
         'entries', (SELECT json_agg(json_build_array(
             kind, segment, key, trim_scale(low)::text, step::text, people) ORDER BY low) FROM entries),
         'texts', (SELECT json_agg(json_build_array(segment, key, text, people) ORDER BY place)
@@ -194,7 +174,7 @@ def part(
         where=f"{where} AND {_PARTIAL if is_partial else _COMPLETED}",
         segments=_SEGMENTS.format(division.in_mark) if division else "",
     )
-    divided_by = [division.name] if division else []
+    divided_by = division.values if division else []
     own = [*buckets, *calculated, *keys, *divided_by, *values, *chain(*names, ("total", ""))]
     return f"WITH {sql} {_COUNTED}", [*own, is_graded(script)]
 

@@ -14,12 +14,12 @@ from typing import Any
 
 from communities.ground.statements import Part
 from surveys.engine.statistics import DistributionEntry, percentage
-from surveys.services.counting.derived import Counted, Division, name_of
+from surveys.services.counting.derived import Counted
+from surveys.services.counting.divisions import NOT_GIVEN, Division, name_of
 
 MAX_LISTED = 20  # Each field lists at most this many values.
 # The entries of each field are the listed values, and the responses without a value.
 ENTRIES = MAX_LISTED + 1
-NOT_GIVEN = "Not given"
 # A field may have a different value in each response. So values are compared by their bytes, only the listed
 # values are counted in segments, and all other values are counted together. For 300,000 responses, a field
 # with few values takes 0.3 s. A field with a different value in each takes 2 s, or 4 s in segments.
@@ -75,7 +75,7 @@ def part(names: Sequence[str], where: str, values: Sequence[Any], division: Divi
         sums=_SUMS.format(division.in_mark) if division else "",
         most=MAX_LISTED,
     )
-    return sql, [*([division.name] if division else []), *values, list(names)]
+    return sql, [*(division.values if division else []), *values, list(names)]
 
 
 def figures(

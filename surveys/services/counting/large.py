@@ -2,7 +2,7 @@
 
 with counting_slot(max_wait=…):   one count at a time; others wait for some seconds, or are refused
 keep(key, counted)                caches counts until memory is needed for others
-kept(key, changes=…)              the cached counts, as long as the answers have not changed
+kept(key, kind, changes=…)        the cached counts, as long as the answers have not changed
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import BoundedSemaphore, Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from cachetools import LRUCache
 
@@ -29,7 +29,8 @@ SECONDS_FOR_SHOWN = 2.0
 BUSY = "Other results of many responses are being counted. Please retry shortly."
 MAX_BYTES = 32 * 1024 * 1024
 BYTES_OF_A_CHARACTER = 4  # A character takes at most this many bytes.
-BYTES_OF_A_GROUP = 350
+BYTES_OF_A_GROUP = 450
+BYTES_OF_A_SPREAD = 1_200
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +54,32 @@ class Counted:
     @property
     def size(self) -> int:
         parts = (self.groups, *self.of_segments.values())
+        groups = [group for part in parts for own in part.values() for group in own]
+        spreads = sum(group.spread is not None for group in groups)
         parts_of_rows = (self.derived or {}, self.sent or {}, self.themes or {})
         lists = [rows for part in parts_of_rows for rows in part.values()]
         rows = sum(len(rows or ()) for rows in lists) + len(self.values)
-        return BYTES_OF_A_GROUP * (1 + rows + sum(len(groups) for part in parts for groups in part.values()))
+        return BYTES_OF_A_GROUP * (1 + rows + len(groups)) + BYTES_OF_A_SPREAD * spreads
+
+
+class Countable(Protocol):
+    """Counts that can be cached."""
+
+    @property
+    def changes(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+
+Kind = TypeVar("Kind", bound=Countable)
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """Cached counts, and their size. The size includes the key, which contains the values of filters."""
 
-    counted: Counted
+    counted: Countable
     size: int
 
 
@@ -93,7 +109,7 @@ def counting_slot(*, max_wait: float | None) -> Iterator[None]:
         slots.release()
 
 
-def keep(key: Hashable, counted: Counted) -> None:
+def keep(key: Hashable, counted: Countable) -> None:
     entry = _Kept(counted, counted.size + BYTES_OF_A_CHARACTER * len(repr(key)))
     with _lock:
         _kept.pop(key, None)
@@ -101,7 +117,9 @@ def keep(key: Hashable, counted: Counted) -> None:
             _kept[key] = entry
 
 
-def kept(key: Hashable, *, changes: int) -> Counted | None:
+def kept(key: Hashable, kind: type[Kind], *, changes: int) -> Kind | None:
     with _lock:
         entry = _kept.get(key)
-    return entry.counted if entry is not None and entry.counted.changes == changes else None
+    if entry is None or entry.counted.changes != changes:
+        return None
+    return entry.counted if isinstance(entry.counted, kind) else None

@@ -13,15 +13,16 @@ records the count takes 0.3 s of CPU; a join of two tables in the database takes
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surveys.engine import packing
+from surveys.engine import packing, spread
 from surveys.engine.packing import MAX_POINT, MAX_SMALL, NUMBER, OPTION, PLAIN, POINT
 from surveys.engine.script import CHOICES, SCALES, Block
+from surveys.engine.spread import Spread
 from surveys.engine.statistics import AnswerGroup, EntryKey
 from surveys.services.counting.answer_groups import ReportedBlock
 
@@ -40,8 +41,12 @@ MAX_TABLE_BITS = 20
 _MAX_DECIMALS = 9
 _MOST_DIGITS = 10.0**15
 _HALF = 25  # The number of bits in a half. The sum of the halves of a batch is exact as a float.
-_EXACT = Context(prec=250)  # The precision is enough for a sum of up to 10**15 with up to 115 decimals.
+_LOWER = (1 << _HALF) - 1
+_EXACT = Context(prec=500)  # The precision is enough for squares of numbers with up to 115 decimals.
 _ROWS_AT_ONCE = 1_000_000
+# Quartiles need each different number in each place, with 24 bytes for each and as much again while they are
+# sorted. With more of them, quartiles and bins are left out.
+MOST_DIFFERENT = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,7 @@ class Counter:
     def __init__(
         self, questions: Sequence[ReportedBlock], dividing: ReportedBlock | None, segment_count: int = 0
     ) -> None:
+        self._open_numeric = {each.id for each in questions if each.block.type == "open_numeric"}
         self._cells: list[Cell | None] = [None]  # Cell 0 is for records that are not counted.
         keys: dict[int, list[int]] = {}
         for each in questions:
@@ -82,14 +88,14 @@ class Counter:
         size, most = len(self._cells), segment_count or len(self._segments)
         self._all = np.zeros(size, np.int64)
         self._by_segment = np.zeros(most * size, np.int64)
-        # The sums of numbers. The first row is for all conversations, and each further row for one segment.
-        self._numbers = _Numbers((1 + most) * size)
+        # The numbers by line and cell: the first line is for all conversations, each other one for a segment.
+        self._numbers = _Numbers()
 
-    def add(self, data: bytes, segments: Sequence[int] | None = None) -> None:
+    def add(self, data: bytes, segments: tuple[Sequence[int], Sequence[int]] | None = None) -> None:
         """Count some conversations.
 
         The records of each conversation, in any order, are followed by a separator. If no block makes the
-        segments, `segments` may contain the segment index of each conversation, or -1 for none.
+        segments, `segments` may contain places of segments, and the index of the conversation of each.
         """
         records = np.frombuffer(data, ">i8").astype(np.int64)
         cells = self._lookup.cells(records)
@@ -104,9 +110,7 @@ class Counter:
             naming = np.flatnonzero(of_records >= 0)
             named, of_conversation = of_records[naming], np.searchsorted(ends, naming)
         else:
-            all_named = np.array(segments, np.int64)
-            of_conversation = np.flatnonzero(all_named >= 0)
-            named = all_named[of_conversation]
+            named, of_conversation = (np.array(each, np.int64) for each in segments)
         self._add_to_segments(named, of_conversation, ends, cells, places, numbers)
 
     def _add_to_segments(
@@ -139,12 +143,15 @@ class Counter:
 
     def _divide(self, dividing: ReportedBlock) -> None:
         known: dict[EntryKey, int] = {}
-        is_choice = dividing.block.type in CHOICES
+        is_choice, is_ranking = dividing.block.type in CHOICES, dividing.block.type == "ranking"
         for place, cell in enumerate(self._cells):
             if cell is None or cell.block_id != dividing.id:
                 continue
-            entry = (cell.option_id, None) if is_choice else (None, cell.number)
-            is_segment = cell.option_id is not None if is_choice else _is_point(cell)
+            if is_choice or is_ranking:
+                entry: EntryKey = (cell.option_id, None)
+                is_segment = cell.option_id is not None and (is_choice or cell.point == 1)
+            else:
+                entry, is_segment = (None, cell.number), _is_point(cell)
             if is_segment:
                 self._segment_of_cell[place] = known.setdefault(entry, len(known))
         self._segments = list(known)
@@ -167,6 +174,7 @@ class Counter:
 
     def _groups(self, counts: Integers, line: int) -> dict[int, list[AnswerGroup]]:
         found: dict[tuple[int, int | None, int | None], AnswerGroup] = {}
+        different: dict[int, list[tuple[Floats, Integers]]] = {}
         for place in np.flatnonzero(counts).tolist():
             cell = self._cells[place]
             if cell is None:
@@ -174,10 +182,37 @@ class Counter:
             group = _group(cell, int(counts[place]), *self._numbers.of(line + place))
             key = cell.block_id, cell.option_id, cell.point
             found[key] = _joined(found[key], group) if key in found else group
+            if group.numbers and cell.block_id in self._open_numeric:
+                own = self._numbers.different(line + place)
+                if cell.number is not None:
+                    own = np.array([float(cell.number)]), np.array([group.numbers])
+                different.setdefault(cell.block_id, []).append(own)
         by_block: dict[int, list[AnswerGroup]] = {}
         for (block_id, _, _), group in found.items():
+            if group.numbers and block_id in different:
+                group = _with_spread(group, different[block_id], has_bins=line == 0)
             by_block.setdefault(block_id, []).append(group)
         return by_block
+
+
+def _with_spread(
+    group: AnswerGroup, parts: Sequence[tuple[Floats, Integers]], *, has_bins: bool
+) -> AnswerGroup:
+    """Add the quartiles and bins of a group. `parts` are its different numbers with their frequencies."""
+    numbers, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
+    if counts.sum() != group.numbers:  # There were too many different numbers.
+        return group
+    order = np.argsort(numbers)
+    numbers, ends = numbers[order], np.cumsum(counts[order])
+    group = replace(group, is_whole=bool((numbers == np.floor(numbers)).all()))
+    places = [spread.indexes(group.numbers, quartile) for quartile in spread.QUARTILES]
+    low, high = numbers[np.searchsorted(ends, places, side="right")].T.tolist()
+    in_bins: list[int] = []
+    if has_bins:
+        lows = [float(each) for each in group.bins.lows]
+        upto = np.concatenate([[0], ends])[np.searchsorted(numbers, lows)]
+        in_bins = np.diff(upto, append=group.numbers).tolist()
+    return replace(group, spread=Spread(list(zip(low, high, strict=True)), in_bins))
 
 
 def _cells_of(reported: ReportedBlock) -> Iterable[tuple[int, list[Cell]]]:
@@ -212,17 +247,24 @@ def _is_point(cell: Cell) -> bool:
 
 
 def _group(
-    cell: Cell, rows: int, total: Decimal | None, lowest: float | None, highest: float | None
+    cell: Cell,
+    rows: int,
+    total: Decimal | None,
+    squares: Decimal | None,
+    lowest: float | None,
+    highest: float | None,
 ) -> AnswerGroup:
     people = rows if cell.is_first else 0
     if cell.number is not None:
-        number = float(cell.number)
-        return AnswerGroup(
-            cell.option_id, cell.point, rows, people, rows, Decimal(rows * cell.number), number, number
+        number, total, squares = (
+            float(cell.number),
+            Decimal(rows * cell.number),
+            Decimal(rows * cell.number**2),
         )
+        return AnswerGroup(cell.option_id, cell.point, rows, people, rows, total, number, number, squares)
     if total is None:
-        return AnswerGroup(cell.option_id, cell.point, rows, people)
-    return AnswerGroup(cell.option_id, cell.point, rows, people, rows, total, lowest, highest)
+        return AnswerGroup(cell.option_id, cell.point, rows, people, squares=Decimal(0))
+    return AnswerGroup(cell.option_id, cell.point, rows, people, rows, total, lowest, highest, squares)
 
 
 def _joined(one: AnswerGroup, other: AnswerGroup) -> AnswerGroup:
@@ -237,6 +279,7 @@ def _joined(one: AnswerGroup, other: AnswerGroup) -> AnswerGroup:
         _EXACT.add(one.total, other.total),
         min(lowest, default=None),
         max(highest, default=None),
+        _EXACT.add(one.squares or 0, other.squares or 0),
     )
 
 
@@ -276,20 +319,23 @@ def _numbers_in(records: Integers) -> tuple[Integers, Floats]:
 
 
 class _Numbers:
-    """The exact sums, lowest and highest of numbers in each place.
+    """The exact sums of numbers and of their squares, the lowest and highest, and the different numbers, in
+    each place.
 
     A sum adds the numbers as PostgreSQL casts them to `numeric`: rounded to 15 digits.
     """
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    def __init__(self) -> None:
         self._sums: dict[int, Decimal] = {}
+        self._squares: dict[int, Decimal] = {}
         self._lowest: dict[int, float] = {}
         self._highest: dict[int, float] = {}
+        self._different = _Different()
 
     def add(self, places: Integers, numbers: Floats) -> None:
         if not len(places):
             return
+        self._different.add(places, numbers)
         used, compact = np.unique(places, return_inverse=True)
         lowest, highest = np.full(len(used), np.inf), np.full(len(used), -np.inf)
         np.minimum.at(lowest, compact, numbers)
@@ -298,6 +344,7 @@ class _Numbers:
             self._lowest[place] = min(low, self._lowest.get(place, low))
             self._highest[place] = max(high, self._highest.get(place, high))
             self._sums.setdefault(place, Decimal(0))
+            self._squares.setdefault(place, Decimal(0))
         for decimals in range(_MAX_DECIMALS + 1):
             scaled = np.rint(numbers * 10.0**decimals)
             fits = (scaled / 10.0**decimals == numbers) & (np.abs(scaled) < _MOST_DIGITS)
@@ -306,16 +353,84 @@ class _Numbers:
             if not len(numbers):
                 return
         for place, number in zip(used[compact].tolist(), numbers.tolist(), strict=True):
-            self._sums[place] = _EXACT.add(self._sums[place], Decimal(f"{number:.15g}"))
+            written = Decimal(f"{number:.15g}")
+            self._sums[place] = _EXACT.add(self._sums[place], written)
+            self._squares[place] = _EXACT.add(self._squares[place], _EXACT.multiply(written, written))
 
     def _add_integers(self, used: Integers, compact: Integers, integers: Integers, decimals: int) -> None:
         if not len(integers):
             return
-        upper = np.bincount(compact, integers >> _HALF, len(used)).tolist()
-        lower = np.bincount(compact, integers & ((1 << _HALF) - 1), len(used)).tolist()
-        for place, high, low in zip(used.tolist(), upper, lower, strict=True):
-            total = Decimal((int(high) << _HALF) + int(low)).scaleb(-decimals, _EXACT)
-            self._sums[place] = _EXACT.add(self._sums[place], total)
 
-    def of(self, place: int) -> tuple[Decimal | None, float | None, float | None]:
-        return self._sums.get(place), self._lowest.get(place), self._highest.get(place)
+        def sums(terms: Integers) -> list[int]:
+            upper = np.bincount(compact, terms >> _HALF, len(used)).tolist()
+            lower = np.bincount(compact, terms & _LOWER, len(used)).tolist()
+            return [(int(high) << _HALF) + int(low) for high, low in zip(upper, lower, strict=True)]
+
+        high, low = integers >> _HALF, integers & _LOWER
+        squares = zip(sums(high * high), sums(high * low), sums(low * low), strict=True)
+        for place, total, (first, mixed, last) in zip(used.tolist(), sums(integers), squares, strict=True):
+            square = (first << 2 * _HALF) + (mixed << _HALF + 1) + last
+            self._sums[place] = _EXACT.add(self._sums[place], Decimal(total).scaleb(-decimals, _EXACT))
+            self._squares[place] = _EXACT.add(
+                self._squares[place], Decimal(square).scaleb(-2 * decimals, _EXACT)
+            )
+
+    def of(self, place: int) -> tuple[Decimal | None, Decimal | None, float | None, float | None]:
+        """The sum, the sum of squares, the lowest and the highest number in a place."""
+        return (
+            self._sums.get(place),
+            self._squares.get(place),
+            self._lowest.get(place),
+            self._highest.get(place),
+        )
+
+    def different(self, place: int) -> tuple[Floats, Integers]:
+        """The different numbers in a place, and how often each was given."""
+        return self._different.of(place)
+
+
+class _Different:
+    """The different numbers in each place, and how often each was given; nothing if there are too many.
+
+    Numbers wait until they are as many as those that are sorted already, so that each is sorted few times.
+    """
+
+    def __init__(self) -> None:
+        self._places, self._numbers, self._counts = _none(np.int64), _none(np.float64), _none(np.int64)
+        self._waiting: list[tuple[Integers, Floats]] = []
+        self._length = 0
+        self._are_too_many = False
+
+    def add(self, places: Integers, numbers: Floats) -> None:
+        if self._are_too_many:
+            return
+        self._waiting.append((places, numbers))
+        self._length += len(places)
+        if self._length >= max(_ROWS_AT_ONCE, len(self._places)):
+            self._sort()
+
+    def _sort(self) -> None:
+        places = np.concatenate([self._places, *(each for each, _ in self._waiting)])
+        numbers = np.concatenate([self._numbers, *(each for _, each in self._waiting)])
+        counts = np.concatenate([self._counts, np.ones(self._length, np.int64)])
+        self._waiting, self._length = [], 0
+        order = np.lexsort((numbers, places))
+        places, numbers, counts = places[order], numbers[order], counts[order]
+        is_new = np.ones(len(places), bool)
+        is_new[1:] = (places[1:] != places[:-1]) | (numbers[1:] != numbers[:-1])
+        begins = np.flatnonzero(is_new)
+        self._are_too_many = len(begins) > MOST_DIFFERENT
+        if self._are_too_many:
+            begins = begins[:0]
+        self._places, self._numbers = places[begins], numbers[begins]
+        self._counts = np.add.reduceat(counts, begins) if len(begins) else _none(np.int64)
+
+    def of(self, place: int) -> tuple[Floats, Integers]:
+        if self._waiting:
+            self._sort()
+        begin, end = np.searchsorted(self._places, [place, place + 1])
+        return self._numbers[begin:end], self._counts[begin:end]
+
+
+def _none(kind: Any) -> Any:
+    return np.empty(0, kind)

@@ -19,7 +19,8 @@ import orjson
 from communities.ground.statements import Part, fetch_rows
 from surveys.ai.provider import SENTIMENTS, CountedTheme, Sentiment
 from surveys.engine.statistics import percentage
-from surveys.services.counting.derived import Counted, Division
+from surveys.services.counting.derived import Counted
+from surveys.services.counting.divisions import Division
 
 MAX_REPORTED_THEMES = 12  # A question reports at most this many themes.
 ENTRIES = MAX_REPORTED_THEMES + len(SENTIMENTS)  # The number of entries of a question.
@@ -65,7 +66,7 @@ def part(
         where=f"AND {where}" if where else "",
         segments=_SEGMENTS.format(division.in_mark) if division else "",
     )
-    return sql, [*([division.name] if division else []), ids, *values, ids]
+    return sql, [*(division.values if division else []), ids, *values, ids]
 
 
 def count(block_id: int, *, covers: str) -> ThemeCounts:

@@ -36,7 +36,7 @@ def duplicate(*, actor: Actor, project_id: int, at: datetime) -> Project:
     """
     if actor.is_member:
         raise NotFound(access.NO_PROJECT)
-    original = lookup.in_community(community_id=actor.community_id, project_id=project_id)
+    original = lookup.seen(actor=actor, project_id=project_id, at=at)
     name = original.name[: MAX_NAME - len(SUFFIX)].removesuffix(SUFFIX) + SUFFIX
     copy = cloning.clone_project(actor=actor, project_id=project_id, name=name, at=at)
     draft = drafts.get(actor=actor, project=original)

@@ -165,7 +165,8 @@ def save(*, actor: Actor, project_id: int, version: int, at: datetime) -> SavedS
     Refuses a script that the API would refuse, and new pictures on the basic tier. Raises OtherTab if the
     draft has another version, and Collision if the script has been changed since the draft was begun.
     """
-    _require_creator(actor)
+    if actor.is_member and not actor.edits_given_projects:  # they see no projects in the admin
+        raise NotFound(access.NO_PROJECT)
     project = lookup.lock(actor=actor, project_id=project_id)
     row = _own(actor, project_id).select_for_update().first()
     if row is None or row.version != version:
@@ -239,15 +240,10 @@ def editable(*, actor: Actor, project_id: int) -> Project:
     Raises NotFound, Forbidden.
     """
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
-    _require_creator(actor)
+    if not access.may_read_solutions(actor=actor, project=project):  # a member, who sees no scripts
+        raise NotFound(access.NO_PROJECT)
     access.require_editor(actor=actor, project=project)
     return project
-
-
-def _require_creator(actor: Actor) -> None:
-    """Refuse members, who see no projects in the admin."""
-    if actor.is_member:
-        raise NotFound(access.NO_PROJECT)
 
 
 def _own(actor: Actor, project_id: int) -> QuerySet[ScriptDraft]:

@@ -1,4 +1,4 @@
-"""Starting points for a draft: a template, another project's script, or a file.
+"""Starting points for a draft: a template, another project's script, a file, or an earlier version.
 
 Each function returns blocks as the editor takes them: with every field, null if empty. Nothing is stored: the
 editor puts the blocks into its draft, where they can be undone.
@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
 
 from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
 from communities.ground.errors import NotFound
+from communities.models import AuditEntry
 from surveys.ai.local.drafts import scoring
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.intake.serialization import block_as_json
@@ -19,7 +24,7 @@ from surveys.engine.rules import naming
 from surveys.engine.script import Block, Option
 from surveys.models import Project
 from surveys.services.drafts import checking
-from surveys.services.ground import access, lookup
+from surveys.services.ground import access, history, lookup
 from surveys.services.representations import script as script_json
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import templates
@@ -27,6 +32,7 @@ from surveys.services.scripts import templates
 Json = dict[str, Any]
 
 MAX_PROJECTS = 20
+MOST_VERSIONS = 50
 _PLACES = ("position", "display_order")  # These fields follow from the order of the array.
 _EMPTY = block_as_json(Block(type="open_text", options=(Option(""),)), scoring=True)
 _EMPTY_OPTION: Json = _EMPTY.pop("options")[0]  # type: ignore[index]
@@ -51,13 +57,41 @@ def of_template(*, project: Project, template_id: str) -> list[Json]:
 def of_other_project(*, actor: Actor, project_id: int, at: datetime) -> list[Json]:
     """The blocks of another project of the actor's community, as new blocks, without its outro.
 
-    Raises NotFound, also for members, who do not read scripts.
+    Raises NotFound, also for members, who do not read scripts without access to the project.
     """
-    if not access.may_read_solutions(actor=actor):
-        raise NotFound(access.NO_PROJECT)
     other = lookup.seen(actor=actor, project_id=project_id, at=at)
+    if not access.may_read_solutions(actor=actor, project=other):
+        raise NotFound(access.NO_PROJECT)
     script = scripts.load(project_id=other.pk, revision=other.revision)
     return complete(_without_ids(script_json.serialize(other, script)["blocks"]))  # type: ignore[arg-type]
+
+
+def of_version(*, project: Project, entry_id: UUID) -> list[Any]:
+    """The blocks of the script as they were before a change, which an entry of the audit trail describes.
+
+    Blocks that the script still has keep their ids, so their answers stay theirs. All other blocks are new.
+    Raises NotFound for an entry that is not among `versions`.
+    """
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    blocks = history.blocks_of(script)
+    for entry in versions(project=project).iterator(chunk_size=1):
+        blocks = history.undone(blocks, before=entry.before, after=entry.after)
+        if entry.pk == entry_id:
+            return of_file(project=project, blocks=[_by_indexes(block) for block in blocks])
+    raise NotFound("There is no such version of this script.")
+
+
+def versions(*, project: Project) -> QuerySet[AuditEntry]:
+    """The latest MOST_VERSIONS changes of the script, newest first: each ended a version of it."""
+    changes = AuditEntry.objects.filter(project_id=project.pk, action=Action.SCRIPT_UPDATED)
+    return changes.order_by("-happened_at", "-pk")[:MOST_VERSIONS]
+
+
+def _by_indexes(block: Json) -> Json:
+    """A block that names its right answers by their places, too, because its options may be new."""
+    ids = [option["id"] for option in block.get("options") or ()]
+    right = [ids.index(each) for each in block.get("correct_answer_ids") or () if each in ids]
+    return {**block, "correct_answer_indexes": sorted(right) or None}
 
 
 def of_file(*, project: Project, blocks: Sequence[object]) -> list[Any]:
@@ -87,9 +121,9 @@ def projects_to_copy(*, actor: Actor, project: Project, search: str, at: datetim
     """Return other projects of the community that have a script, the newest first. Their names contain words
     with the beginnings in `search`.
     """
-    if not access.may_read_solutions(actor=actor):
-        return []
     projects = lookup.visible(actor=actor, at=at).exclude(pk=project.pk).filter(block_count__gt=0)
+    if not access.may_read_solutions(actor=actor) and not actor.sees_all_projects:
+        projects = projects.filter(pk__in=list(actor.grants))
     if search:
         projects = projects.named(search)
     rows = projects.order_by("-created_at", "-pk").values_list("pk", "name", "type", "block_count")[

@@ -32,9 +32,10 @@ from surveys.services.exports.cells import (
     number,
     shortened,
 )
-from surveys.services.exports.missing import LABELS, Missing, missing_answers
+from surveys.services.exports.missing import COMPLETED_AT, LABELS, Missing, missing_answers
 from surveys.services.representations.response import (
     calculated_blocks,
+    outcome_of,
     read_part,
     result_value,
     theme_titles,
@@ -59,7 +60,7 @@ _ANSWERED_BLOCKS = """
     )
 """
 # The names of fields; an empty name stands for a text that somebody agreed to, and a space for a suspected
-# response. One statement finds all.
+# response, and two for one that a limit refused. One statement finds all.
 _FIELDS = """
     SELECT DISTINCT each.name FROM surveys_conversation, LATERAL (
         SELECT jsonb_object_keys(state -> 'fields') AS name UNION ALL SELECT '' WHERE state ? 'consent'
@@ -67,6 +68,9 @@ _FIELDS = """
     WHERE project_id = %s AND is_listed AND state ?| ARRAY['fields', 'consent']
     UNION SELECT ' ' WHERE EXISTS (
         SELECT FROM surveys_conversation WHERE project_id = %s AND is_suspected AND is_listed
+    )
+    UNION SELECT '  ' WHERE EXISTS (
+        SELECT FROM surveys_conversation WHERE project_id = %s AND outcome IS NOT NULL AND is_listed
     )
     ORDER BY name LIMIT %s
 """
@@ -94,7 +98,7 @@ _OTHERS = """
 # The indexes of these values in a row of `responses.batches`.
 SCORES, RESULTS, FIELDS = 8, 9, 10
 ANSWERS = slice(11, 14)
-READINGS, FOLLOW_UPS, OTHER, CONSENT, SUSPECTED = 14, 15, 16, 17, 18
+READINGS, FOLLOW_UPS, OTHER, CONSENT, SUSPECTED, OUTCOME = 14, 15, 16, 17, 18, 19
 CHOSEN, NOT_CHOSEN = NumberText(1), NumberText(0)
 _is_whole = re.compile(r"-?[0-9]{1,9}").fullmatch
 _CHOSEN_LABELS = {0: "Not chosen", 1: "Chosen"}
@@ -210,6 +214,21 @@ class SuspectedColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class OutcomeColumn:
+    """The column `outcome`, as in the interface (rule 6.290)."""
+
+    header = "outcome"
+    place = OUTCOME
+
+    @property
+    def described(self) -> TableColumn:
+        return TableColumn(self.header, Kind.TEXT, self.header, self.header)
+
+    def cell(self, parts: Mapping[int, Mapping[str, Any]], style: CellStyle) -> Cell:
+        return parts[OUTCOME]  # type: ignore[return-value] # not a part of the state
+
+
+@dataclass(frozen=True, slots=True)
 class ReadingColumn:
     """A column with readings of the answers to an open question: `themes.…` or `sentiment.…`.
 
@@ -301,8 +320,10 @@ def response_table(
     Headers are prompts, or names of blocks if `by_name`.
     """
     cached = script_cache.get(project.pk, project.revision)
-    columns = list(_columns(project, cached.stored, own_values=own_values))
-    derived: list[DerivedColumn | SuspectedColumn | ReadingColumn | FurtherColumn | OtherColumn] = [
+    columns = list(columns_of(project, cached.stored, own_values=own_values))
+    derived: list[
+        DerivedColumn | SuspectedColumn | OutcomeColumn | ReadingColumn | FurtherColumn | OtherColumn
+    ] = [
         *_derived_columns(project, cached.script, solutions, style),
         *_reading_columns(project, cached.catalogue, style),
         *_further_columns(project, cached.catalogue, style),
@@ -318,10 +339,16 @@ def response_table(
     places = {column.place for column in derived}
 
     def rows(row: Sequence[Any]) -> Sequence[Sequence[Cell]]:
-        parts = {place: read_part(row[place]) or {} for place in places}
+        parts = {place: _part(row, place) for place in places}
         return [[*answer_cells(row), *(column.cell(parts, style) for column in derived)]]
 
     return ResponseTable([*FIXED_COLUMNS, *described, *(column.described for column in derived)], rows)
+
+
+def _part(row: Sequence[Any], place: int) -> Any:
+    if place == OUTCOME:
+        return outcome_of(row[COMPLETED_AT], row[OUTCOME])
+    return read_part(row[place]) or {}
 
 
 def option_texts(catalogue: Catalogue, *, own_values: bool) -> Mapping[int, str]:
@@ -363,7 +390,7 @@ def _marked(
 
 def _derived_columns(
     project: Project, script: Script, solutions: bool, style: CellStyle
-) -> Iterator[DerivedColumn | SuspectedColumn]:
+) -> Iterator[DerivedColumn | SuspectedColumn | OutcomeColumn]:
     if solutions and script.scoring_enabled:
         for key in script.bucket_keys:
             yield DerivedColumn(f"score.{key}", SCORES, key, Kind.NUMBER)
@@ -374,7 +401,7 @@ def _derived_columns(
     for block_id, name in calculated.items():
         kind = Kind.TEXT if block_id in texts else Kind.NUMBER
         yield DerivedColumn(f"variable.{style.text(name)}", RESULTS, block_id, kind)
-    found = [name for (name,) in statements.fetch_rows(_FIELDS, [project.pk, project.pk, MAX_FIELDS + 3])]
+    found = [name for (name,) in statements.fetch_rows(_FIELDS, [*[project.pk] * 3, MAX_FIELDS + 4])]
     fields = [name for name in found if name.strip()]
     if len(fields) > MAX_FIELDS:
         refuse(
@@ -390,6 +417,8 @@ def _derived_columns(
         yield DerivedColumn("consent.at", CONSENT, "at", Kind.TEXT)
     if " " in found:
         yield SuspectedColumn()
+    if "  " in found:
+        yield OutcomeColumn()
 
 
 def _reading_columns(project: Project, catalogue: Catalogue, style: CellStyle) -> Iterator[ReadingColumn]:
@@ -464,7 +493,8 @@ def _described(
         yield TableColumn(f"{text}.code", Kind.INTEGER, column.name, column.text(size), choices)
 
 
-def _columns(project: Project, stored: StoredScript, *, own_values: bool) -> Iterator[ExportColumn]:
+def columns_of(project: Project, stored: StoredScript, *, own_values: bool) -> Iterator[ExportColumn]:
+    """A column for each question, or for each of its options; removed questions with answers come last."""
     rows = statements.fetch_rows(_ANSWERED_BLOCKS, [project.pk, list(MULTI_COLUMN_TYPES)])
     archived = {block_id for block_id, is_archived in rows if is_archived}
     retyped = {block_id for block_id, is_archived in rows if not is_archived}

@@ -1,9 +1,10 @@
 """Every rule about who may change and read what in a community.
 
-See rules 1.26 to 1.32, 1.34, 1.35, 2.16, 3.39 and 6.33.
+See rules 1.26 to 1.32, 1.34, 1.35, 1.80 to 1.85, 2.16, 3.39 and 6.33.
 
-`may_…` answers whether the actor may. `require_…` raises NotFound if the actor may not know that the object
-exists, and Forbidden if the actor may know that but may not do this.
+A level on a project (`level_of`) comes from the role, or from a grant to a person who is signed in. `may_…`
+answers whether the actor may. `require_…` raises NotFound if the actor may not know that the object exists,
+and Forbidden if the actor may know that but may not do this.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from datetime import datetime
 
 from django.conf import settings
 
-from communities.ground.actors import Actor
+from communities.ground.actors import Actor, Level
 from communities.ground.errors import Forbidden, NotFound, TierRequired
 from surveys.engine.script import Violation
 from surveys.models import Conversation, Project
@@ -23,22 +24,58 @@ from surveys.services.ground.field_groups import Group
 NO_PROJECT = "There is no such project."
 
 
-def may_edit(*, actor: Actor, project: Project) -> bool:
-    """Whether the actor may change a project of their community: creators may change their own, admins
-    any.
+def level_of(*, actor: Actor, project: Project) -> Level:
+    """The actor's level on a project: creators own their own projects, admins all of their community.
+
+    Other people have the level that they were given (rule 1.80).
     """
-    return actor.is_admin or (actor.is_creator and project.author_id == actor.user_id)
+    if project.community_id != actor.community_id:
+        return Level.NONE
+    is_author = actor.is_creator and project.author_id == actor.user_id
+    return Level.OWN if actor.is_admin or is_author else actor.level_given(project.pk)
+
+
+def may_edit(*, actor: Actor, project: Project) -> bool:
+    """Whether the actor may change the script and the settings of a project, open it and close it."""
+    return level_of(actor=actor, project=project) >= Level.EDIT
+
+
+def may_own(*, actor: Actor, project: Project) -> bool:
+    """Whether the actor has the rights of the project's creator: also over its responses, its links, the
+    people with access to it, and its deletion.
+    """
+    return level_of(actor=actor, project=project) == Level.OWN
 
 
 def require_editor(*, actor: Actor, project: Project, missing: str = NO_PROJECT) -> None:
-    """Refuse an actor who may not change this project, its responses and conversations.
+    """Refuse an actor who may not change this project (`may_edit`).
 
-    Raises NotFound, with the message `missing`, for a project of another community; else Forbidden.
+    Raises NotFound, with the message `missing`, for a project that the actor may not know; else Forbidden.
     """
+    _require_level(Level.EDIT, actor=actor, project=project, missing=missing)
+
+
+def require_owner(*, actor: Actor, project: Project, missing: str = NO_PROJECT) -> None:
+    """Refuse an actor who may not change this project's responses and conversations (`may_own`), as
+    `require_editor` does.
+    """
+    _require_level(Level.OWN, actor=actor, project=project, missing=missing)
+
+
+def _require_level(level: Level, *, actor: Actor, project: Project, missing: str) -> None:
     if project.community_id != actor.community_id:
         raise NotFound(missing)
-    if not may_edit(actor=actor, project=project):
+    if level_of(actor=actor, project=project) < level:
         raise Forbidden("Only the creator of this project and admins may do this.")
+
+
+def may_see(*, actor: Actor, project: Project, at: datetime) -> bool:
+    """Whether the actor may know that a project exists (rules 1.26, 1.27 and 1.83), as `lookup.visible`."""
+    if project.community_id != actor.community_id:
+        return False
+    if actor.sees_all_projects or level_of(actor=actor, project=project) or project.is_live_at(at):
+        return True
+    return actor.sees_drafts and project.was_opened_by(at)
 
 
 def xp_limit(*, actor: Actor | None) -> int | None:
@@ -73,21 +110,25 @@ def ping_faults(*, actor: Actor, after: Group | None, before: Group | None) -> l
 
 
 def may_clone(*, actor: Actor, project: Project, at: datetime) -> bool:
-    """Whether the actor may copy this project: any of their community, and public cloneable ones of others.
+    """Whether the actor may copy this project: any that they see of their community, and public cloneable
+    ones of others.
 
     Drafts and private projects of other communities cannot be copied, whatever their flag says (rule 2.16).
     """
-    is_own = project.community_id == actor.community_id
-    return is_own or (project.is_cloneable and project.is_public_at(at))
+    if project.community_id == actor.community_id:
+        return may_see(actor=actor, project=project, at=at)
+    return project.is_cloneable and project.is_public_at(at)
 
 
-def may_read_solutions(*, actor: Actor) -> bool:
+def may_read_solutions(*, actor: Actor, project: Project | None = None) -> bool:
     """Whether the actor may read the correct answers, points, feedback and formulas of scripts they see.
 
     Members may not: a member may be asked to answer, so a member knows no more than any respondent
-    (rule 1.35).
+    (rule 1.35). Members with access to this `project` may.
     """
-    return not actor.is_member
+    return not actor.is_member or (
+        project is not None and level_of(actor=actor, project=project) >= Level.READ
+    )
 
 
 def may_read_people(*, actor: Actor, project: Project) -> bool:
@@ -96,7 +137,7 @@ def may_read_people(*, actor: Actor, project: Project) -> bool:
     An actor who may not reads shared results: aggregates over the whole project, without answers in words.
     """
     is_open_to_all = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
-    return is_open_to_all or may_edit(actor=actor, project=project)
+    return is_open_to_all or may_own(actor=actor, project=project)
 
 
 def polls_voted_in(*, actor: Actor) -> Set[int]:
@@ -133,24 +174,25 @@ def require_responses_reader(
 def require_results_reader(*, actor: Actor, project: Project, at: datetime) -> None:
     """Refuse an actor who may not read this project's results and analyses."""
     _require_visible(actor=actor, project=project, at=at, missing=NO_PROJECT)
-    if not (project.share_results or may_read_people(actor=actor, project=project)):
+    is_given = level_of(actor=actor, project=project) >= Level.READ
+    if not (is_given or project.share_results or may_read_people(actor=actor, project=project)):
         raise Forbidden("Only its creator and admins may read this project's results; they are not shared.")
     _require_visible_poll(actor=actor, project=project)
 
 
 def _require_visible(*, actor: Actor, project: Project, at: datetime, missing: str) -> None:
-    """Refuse a project of another community, and refuse members a project that is not active (rule 1.34)."""
-    is_active = actor.sees_drafts or project.is_live_at(at)
-    if project.community_id != actor.community_id or not is_active:
+    """Refuse a project that the actor may not know (rule 1.34)."""
+    if not may_see(actor=actor, project=project, at=at):
         raise NotFound(missing)
 
 
 def _require_visible_poll(*, actor: Actor, project: Project, voted_in: Set[int] | None = None) -> None:
     """Refuse a member who may not see the results of a poll that is still open (rule 6.33).
 
-    Every poll that a member sees is open, because `_require_visible` hides the others.
+    Every other poll that a member sees without access to it is open, because `_require_visible` hides the
+    others.
     """
-    if not (actor.is_member and project.is_poll):
+    if not (actor.is_member and project.is_poll) or level_of(actor=actor, project=project):
         return
     mode = project.poll_results_mode
     if mode == Project.PollResultsMode.PUBLIC:

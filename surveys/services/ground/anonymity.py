@@ -5,8 +5,8 @@ with a new hash for each completion. A running conversation stores its responden
 not in the database. The effects of a move are encrypted in the same way until its hour is over. Every time
 beside an answer is rounded to the hour or the day.
 
-Shown to people who may not read single responses: no figures over fewer than `LEAST_ANSWERS` answers, no
-lowest or highest number, and new figures only when at least `LEAST_ANSWERS` responses differ.
+Shown to people who may not read single responses: no figures over fewer than `LEAST_ANSWERS` answers, of
+numbers only the mean, and new figures only when at least `LEAST_ANSWERS` responses differ.
 """
 
 from __future__ import annotations
@@ -39,7 +39,17 @@ Figures = Mapping[str, Any]  # the figures of one block, as JSON
 
 # Figures over fewer answers would point to single people. Elsewhere the creator decides what to share.
 LEAST_ANSWERS = 5
-COUNTED_FIELDS = ("response_count", "distribution", "stats", "ranking", "nps", "drop_off", "open_text")
+COUNTED_FIELDS = (
+    "response_count",
+    "distribution",
+    "stats",
+    "histogram",
+    "ranking",
+    "nps",
+    "drop_off",
+    "open_text",
+)
+MEANS = ("count", "mean")  # the statistics of numbers that are no single person's
 SILENCE = timedelta(hours=24)  # a running conversation is separated from its respondent after this time
 SETTLED_AT_ONCE = 5_000  # conversations in one transaction
 OTHERS_BESIDE = 200  # settled conversations of each project that are rewritten with the new ones
@@ -169,15 +179,17 @@ def may_replace(shown: Mapping[Any, int], now: Mapping[Any, int]) -> bool:
 
 
 def protected(block: Figures, *, least: int | None) -> Figures:
-    """A block's figures as they may be shown: withheld if there are too few answers, and without the two
-    extreme numbers.
+    """A block's figures as they may be shown: withheld if there are too few answers, and of the numbers of an
+    open question only the mean.
 
-    The lowest and the highest number are each one person's answer.
+    The lowest and the highest number are each one person's answer, and so may a quartile be. With the mean,
+    the deviation and the bins show the extremes.
     """
     if not is_enough(block["response_count"], least=least):
         return withheld(block)
     if least is not None and block["block_type"] == "open_numeric" and block["stats"]:
-        return {**block, "stats": {**block["stats"], "min": None, "max": None}}
+        stats = {name: value if name in MEANS else None for name, value in block["stats"].items()}
+        return {**block, "stats": stats, "histogram": None}
     return block
 
 

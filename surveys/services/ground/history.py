@@ -9,8 +9,9 @@ On anonymous projects no entry names a response or stores an exact time that bel
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -204,15 +205,61 @@ def script_differences(before: Script, after: Script) -> tuple[Json, Json]:
     """The differences between two states of a script, as values before and after.
 
     `blocks` contains removed blocks on the first side, added blocks on the second, and changed fields of the
-    other blocks on both. `order` contains all names if the remaining blocks have a different order.
+    other blocks on both. `order` contains all names if blocks were added, removed or moved; `options_order`
+    of a block contains the ids of its options.
     """
-    was, now = _differences(_blocks(before), _blocks(after), "blocks")
+    was, now = _differences(blocks_of(before), blocks_of(after), "blocks")
     if "order" in was:
         was["order"], now["order"] = _names(before), _names(after)
     return was, now
 
 
-def _blocks(script: Script) -> list[Json]:
+def is_moved(before: Sequence[object], after: Sequence[object]) -> bool:
+    """Whether the elements of both sequences have a different order in them."""
+    return [each for each in before if each in after] != [each for each in after if each in before]
+
+
+def counted(before: Json | None, after: Json | None) -> dict[str, int]:
+    """How many blocks a write with these differences has added, removed and changed."""
+    old, new = ({each["id"] for each in (side or {}).get("blocks") or ()} for side in (before, after))
+    return {"added": len(new - old), "removed": len(old - new), "changed": len(old & new)}
+
+
+def undone(blocks: Sequence[Json], *, before: Json | None, after: Json | None) -> list[Json]:
+    """The blocks of a script as they were before a write with these differences (`script_differences`).
+
+    Fields that were empty are missing, or null.
+    """
+    items = _undone(blocks, before or {}, after or {}, "blocks")
+    return _ordered(items, (before or {}).get("order"), lambda block: block.get("name") or str(block["id"]))
+
+
+def _undone(items: Sequence[Json], before: Json, after: Json, name: str) -> list[Json]:
+    old, new = ({each["id"]: each for each in side.get(name) or ()} for side in (before, after))
+    was = [
+        _unchanged(item, old.get(item["id"], {}), new.get(item["id"], {}))
+        for item in items
+        if item["id"] not in new or item["id"] in old
+    ]
+    return [*was, *(each for id, each in old.items() if id not in new)]
+
+
+def _unchanged(item: Json, old: Json, new: Json) -> Json:
+    names = {*old, *new} - {"options", "options_order"}
+    was = {**item, **{name: old.get(name) for name in names}}
+    if not {"options", "options_order"} & {*old, *new}:
+        return was
+    options = _undone(item.get("options") or (), old, new, "options")
+    return {**was, "options": _ordered(options, old.get("options_order"), itemgetter("id")) or None}
+
+
+def _ordered(items: list[Json], order: Sequence[object] | None, key: Callable[[Json], object]) -> list[Json]:
+    places = {each: place for place, each in enumerate(order or ())}
+    return sorted(items, key=lambda item: places.get(key(item), len(places)))
+
+
+def blocks_of(script: Script) -> list[Json]:
+    """The blocks of a script and its outro, in the form whose differences the trail has."""
     return [block_as_json(block, scoring=True) for block in (*script.blocks, *script.outro)]
 
 
@@ -231,8 +278,7 @@ def _differences(before: Sequence[Json], after: Sequence[Json], name: str) -> tu
             was.append({**_named(old[id]), **old_part})
             now.append({**_named(new[id]), **new_part})
     sides: tuple[Json, Json] = ({name: was} if was else {}, {name: now} if now else {})
-    stayed = [id for id in old if id in new]
-    if stayed != [id for id in new if id in old]:
+    if list(old) != list(new):
         for side, ids in zip(sides, (old, new), strict=True):
             side["order"] = list(ids)
     return sides

@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import cache
 
+from django.db.models import Q
+
 from communities.ground.actors import Actor
 from communities.ground.errors import NotFound
 from communities.ground.statements import columns_of, instance_of, prepared
@@ -16,9 +18,18 @@ from surveys.services.ground import access
 
 
 def visible(*, actor: Actor, at: datetime) -> ProjectQuerySet:
-    """The projects of a community that the actor may see: all of them, or the active ones (rule 1.26)."""
+    """The projects of a community that the actor may see, as `access.may_see` decides for one."""
     projects: ProjectQuerySet = Project.objects.in_community(actor.community_id)
-    return projects if actor.sees_drafts else projects.live_at(at)
+    if actor.sees_all_projects:
+        return projects
+    if not (actor.sees_drafts or actor.grants):
+        return projects.live_at(at)
+    begun = Q(status=Project.Status.ACTIVE) | Q(opens_at__lte=at)
+    if actor.sees_drafts:
+        by_role = begun | Q(opened_at__isnull=False) | Q(author_id=actor.user_id)
+    else:
+        by_role = begun & ~Q(closes_at__lte=at)
+    return projects.filter(by_role | Q(pk__in=list(actor.grants)))
 
 
 def one(projects: ProjectQuerySet, project_id: int) -> Project:
@@ -54,7 +65,7 @@ def _statement() -> str:
 def seen(*, actor: Actor, project_id: int, at: datetime) -> Project:
     """A project that the actor may see (`visible`). Raises NotFound."""
     project = in_community(community_id=actor.community_id, project_id=project_id)
-    if not (actor.sees_drafts or project.is_live_at(at)):
+    if not access.may_see(actor=actor, project=project, at=at):
         raise NotFound(access.NO_PROJECT)
     return project
 

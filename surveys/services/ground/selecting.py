@@ -12,16 +12,17 @@ and results are those that are stored with the response (rule 5.12).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 import orjson
 from django.db import connection
 
-from communities.ground.errors import refuse_all
+from communities.ground.errors import Unavailable, refuse_all
 from communities.ground.sent_text import sent_text
 from communities.ground.slots import large_jobs, of_community
 from communities.ground.statements import Part
+from communities.ground.transactions import TakesTooLong, stopped_after
 from surveys.engine import where as whole_responses
 from surveys.engine.language import expressions, names, references, values
 from surveys.engine.language.expression_tree import ExpressionNode, Literal, Name
@@ -37,10 +38,13 @@ PARAMETER = "where"
 # take the database some tenths of a second; searches in long texts reach it much earlier.
 MUCH_WORK = 10_000_000
 _TO_READ = 200
+_TO_LIST, _TO_LOOK_UP = 60, 8  # for each option of a list: once for each list, and at each mention of it
+MOST_SECONDS = 5  # of each statement that selects by an expression
 _TRUE: Part = ("TRUE", [])
 _FALSE: Part = ("FALSE", [])
 SECONDS_TO_WAIT = 1.0  # for a slot
 RETRY_AFTER = 5  # seconds
+TOO_LONG = "Selecting responses by this expression takes too long. Please shorten it, or filter by more."
 BUSY = "Other expressions are selecting among many responses, or files are being made. Please retry shortly."
 _slots = large_jobs
 MOST_NAMES_AT_ONCE = 400  # each has up to three columns
@@ -107,9 +111,26 @@ def parts(
     yield _joined(f"(SELECT {{}} FROM (SELECT {state}) c(state), {{}})", condition, _values(columns))
 
 
+def number(name: str, *, script: Script, state: str) -> Part | None:
+    """The number that a name of the script has in the column `state`, or NULL; None if it has none ever."""
+    value = _Compiler(script, "", state)._value(name)
+    return value.number if isinstance(value, _Single) else None
+
+
 def work(texts: Sequence[str], *, script: Script) -> int:
-    """The work of the database for one response that these expressions select or not."""
-    return _TO_READ + sum(len(text) + whole_responses.searched(text, script=script) for text in texts)
+    """The work of the database for one response with all answers that these expressions select or not."""
+    mentioned = [mention.name for text in texts for mention in expressions.parse(text).mentions]
+    sizes = {name: _length_of_list(name, script) for name in set(mentioned)}
+    listed = _TO_LIST * sum(sizes.values()) + _TO_LOOK_UP * sum(sizes[name] for name in mentioned)
+    compared = sum(len(text) + whole_responses.searched(text, script=script) for text in texts)
+    return _TO_READ + listed + compared
+
+
+def _length_of_list(name: str, script: Script) -> int:
+    """The most values that a name's list may have; 0 if its value is no list."""
+    meaning = references.resolve(name, script)
+    block = script.blocks[meaning] if isinstance(meaning, int) else None
+    return len(block.options) if block is not None and block.type in ("multi_punch", "ranking") else 0
 
 
 def is_much(where: str | None, *, responses: int, script: Script) -> bool:
@@ -123,14 +144,23 @@ def slot(
 ) -> Iterator[None]:
     """Let an expression select among so many responses; much work is one of the LARGE_JOBS of this process.
 
-    Raises Unavailable if they are running, or one of this community.
+    Raises Unavailable if they are running, or one of this community, and if a statement takes longer than
+    MOST_SECONDS.
     """
-    if where is None or not is_much(where, responses=responses(), script=script()):
+    if where is None:
         yield
         return
-    owner = of_community(community_id)
-    with _slots.held(owner, timeout=SECONDS_TO_WAIT, busy=BUSY, retry_after=RETRY_AFTER):
-        yield
+    with ExitStack() as stack:
+        if is_much(where, responses=responses(), script=script()):
+            owner = of_community(community_id)
+            stack.enter_context(
+                _slots.held(owner, timeout=SECONDS_TO_WAIT, busy=BUSY, retry_after=RETRY_AFTER)
+            )
+        try:
+            with stopped_after(MOST_SECONDS):
+                yield
+        except TakesTooLong as error:
+            raise Unavailable(TOO_LONG, retry_after=RETRY_AFTER) from error
 
 
 def meaning(text: str, *, script: Script) -> Part:
@@ -207,11 +237,12 @@ class _Single:
 @dataclass(frozen=True, slots=True)
 class _List:
     """A list of SQL: an array of texts, and another of the same texts in the form in which equal ones are the
-    same. Both are NULL if the value is missing.
+    same. Both are NULL if the value is missing. `keys` is an object with these forms, or NULL without any.
     """
 
     texts: Part
     forms: Part
+    keys: Part
 
 
 _Compiled = Operand | _Single | _List
@@ -250,7 +281,7 @@ class _Compiler:
         match value:
             case Operand():
                 return _TRUE if value.is_true else _FALSE
-            case _List(texts):
+            case _List(texts=texts):
                 return _joined("coalesce(cardinality({}) > 0, FALSE)", texts)
             case _Single(text, number):
                 sql = "coalesce({} NOT IN ('', 'false') AND coalesce({} <> 0, TRUE), FALSE)"
@@ -269,7 +300,9 @@ class _Compiler:
             return self._of_chosen(block, lambda value: compare(other, value))
         if sign == "=":
             return _equal(first, second)
-        return _is_in(first, second) if sign == "in" else _ordered(sign, first, second)
+        if sign != "in":
+            return _ordered(sign, first, second)
+        return self._overlap(first, second) if _is_list(second) else _is_within(first, second)
 
     def _choice(self, node: ExpressionNode) -> Block | None:
         """The block of a name whose value is one of few, so that each can be compared beforehand."""
@@ -293,13 +326,26 @@ class _Compiler:
                 match self._value(name):
                     case _Single(text, number, is_text):
                         return _Single(self._once(text), self._once(number), is_text)
-                    case _List(texts, forms):
-                        return _List(self._once(texts), self._once(forms))
+                    case _List(texts, forms, keys):
+                        return _List(self._once(texts), self._once(forms), keys)
                     case constant:
                         return constant
             case _:
                 text = _joined("CASE WHEN {} THEN 'true' ELSE 'false' END", self.condition(node))
                 return _Single(text, ("NULL::numeric", []), is_text=False)
+
+    def _overlap(self, left: _Compiled, right: _Compiled) -> Part:
+        """Whether two values share an element. The elements of one are keys of an object, so that each of the
+        other is found without a walk over all.
+        """
+        if isinstance(left, Operand):
+            left, right = right, left
+        if isinstance(right, _List):
+            known = self._once(right.keys)
+        else:
+            assert isinstance(right, Operand)
+            known = ("%s::jsonb", [_json({_form(each): 1 for each in right.elements})])
+        return _joined("coalesce(jsonb_exists_any({}, {}), FALSE)", known, _forms(left))
 
     def _meaning(self, name: str) -> int | str | None:
         return name if name == whole_responses.LANGUAGE else references.resolve(name, self.script)
@@ -353,7 +399,9 @@ class _Compiler:
             return sql, [_json(known), *order[1]]
 
         texts = {str(each.id): each.value for each in block.options}
-        return _List(of(texts), of({key: _form(values.operand(text)) for key, text in texts.items()}))
+        forms = of({key: _form(values.operand(text)) for key, text in texts.items()})
+        keys = _joined("(SELECT jsonb_object_agg(form, 1) FROM unnest({}) form)", forms)
+        return _List(of(texts), forms, keys)
 
     def _result(self, block: Block) -> _Single:
         """A stored result: a text, or a number rounded as it is for conditions."""
@@ -434,7 +482,7 @@ def _forms(value: _Compiled) -> Part:
             return ("NULL::text[]", []) if missing else ("%s::text[]", [list(map(_form, value.elements))])
         case _Single():
             return _joined("CASE WHEN {} IS NOT NULL THEN ARRAY[{}] END", value.text, _form_of(value))
-        case _List(_, forms):
+        case _List(forms=forms):
             return forms
 
 
@@ -453,9 +501,12 @@ def _equal(left: _Compiled, right: _Compiled) -> Part:
     return _joined("coalesce({} = {}, FALSE)", _forms(left), _forms(right))
 
 
-def _is_in(left: _Compiled, right: _Compiled) -> Part:
-    if isinstance(right, _List) or (isinstance(right, Operand) and right.is_list):
-        return _joined("coalesce({} && {}, FALSE)", _forms(left), _forms(right))
+def _is_list(value: _Compiled) -> bool:
+    return isinstance(value, _List) or (isinstance(value, Operand) and value.is_list)
+
+
+def _is_within(left: _Compiled, right: Operand | _Single) -> Part:
+    """Whether a text contains the left value, or one of its elements."""
     whole = (
         ("%s::text", [right.text if right.value is not None else None])
         if isinstance(right, Operand)
@@ -469,7 +520,7 @@ def _is_in(left: _Compiled, right: _Compiled) -> Part:
             )
         case _Single(text):
             return _joined("coalesce(strpos({}, {}) > 0, FALSE)", whole, text)
-        case _List(texts):
+        case _List(texts=texts):
             looked_for = texts
     return _joined(
         "EXISTS (SELECT FROM unnest({}) looked_for(text) WHERE strpos({}, looked_for.text) > 0)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 from communities.ground.errors import Conflict, ViolationJson
 from surveys.engine.script import Violation
@@ -32,10 +33,14 @@ def too_old(*, project: Project, sent: Sequence[SentResponse], at: datetime) -> 
 
 
 def violations(
-    *, project: Project, sent: Sequence[SentResponse], people: Mapping[int, Person]
+    *,
+    project: Project,
+    sent: Sequence[SentResponse],
+    people: Mapping[int, Person],
+    before: Mapping[str, int] = MappingProxyType({}),
 ) -> Iterator[ViolationJson]:
     """A violation for each completed response beyond the limit of its person; the latest responses exceed
-    it.
+    it. `before` are the completions of each respondent in earlier parts that are not stored yet.
     """
     most = respondents.most_completions(project)
     if most is None or not people:
@@ -43,7 +48,8 @@ def violations(
     keys = {person.respondent for person in people.values()}
     known = completions.counts(project_id=project.pk, respondents=keys)
     for each, person, number in _in_order_of_completion(sent, people):
-        if known.get(person.respondent, NOBODY).completions + number > most:
+        earlier = known.get(person.respondent, NOBODY).completions + before.get(person.respondent, 0)
+        if earlier + number > most:
             times = "once" if most == 1 else f"{most} times"
             message = f"With this response, this person has completed the project more than {times}."
             yield each.violation(Violation("platform_id", "too_many", message))

@@ -34,7 +34,7 @@ def conversation_of(
     because readers of recent changes have not seen the response.
     """
     return Conversation(
-        id=uuid.uuid4() if project.is_anonymous else _id(sent.started_at, place),
+        id=id_of(project, sent, place),
         project=project,
         provider=Conversation.Provider.IMPORT,
         user_id=person.user_id if person else None,
@@ -106,11 +106,21 @@ def tally(responses: Sequence[NewResponse]) -> TallyChange:
     )
 
 
-def _id(started_at: datetime, place: int) -> uuid.UUID:
-    """A time-ordered id (UUID v7) of the time when the response began, as if it had been given here.
+def id_of(project: Project, sent: SentResponse, place: int = 0) -> uuid.UUID:
+    """The id of a response: random on anonymous projects, else a time-ordered id (UUID v7) of the time when
+    the response began, as if it had been given here.
 
     So listings, oldest first, show the response at the right position. The index in the import follows the
     time in the id, so responses of one second stay in the order in which they were sent.
+
+    A response with a key has the same id in every import of its file. Without a time it stands before all
+    others of its project.
     """
-    milliseconds = int(started_at.timestamp() * 1000)
-    return uuid.UUID(int=milliseconds << 80 | 7 << 76 | place << 64 | 2 << 62 | secrets.randbits(62))
+    low = int(sent.key, 16) if sent.key else secrets.randbits(128)
+    if project.is_anonymous:
+        return uuid.UUID(int=low & (1 << 128) - 1, version=4)
+    began = sent.started_at if sent.is_dated else project.created_at
+    middle = low >> 64 & 0xFFF if sent.key else place
+    return uuid.UUID(
+        int=int(began.timestamp() * 1000) << 80 | 7 << 76 | middle << 64 | 2 << 62 | low & (1 << 62) - 1
+    )

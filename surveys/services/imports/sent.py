@@ -21,6 +21,8 @@ class SentResponse:
     `line` counts from 1; `path` is the path to the response in the body, empty for a line. `provider` and
     `platform_id` identify its person, if there is one. A response without `submitted_at` is partial.
     `skipped_removed` are the ids of questions that were shown and skipped, and have been removed since.
+    `key` is a keyed hash by which a response of a file is known again; without a key the response is new.
+    `started_at` of a response that is not dated is only assumed.
     """
 
     line: int
@@ -34,6 +36,8 @@ class SentResponse:
     is_suspected: bool = False
     answers: Sequence[GivenAnswer] = ()
     skipped_removed: Sequence[int] = ()
+    key: str | None = None
+    is_dated: bool = True
 
     @property
     def is_completed(self) -> bool:

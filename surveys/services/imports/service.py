@@ -79,16 +79,34 @@ def _checked_people(
 
 @in_transaction
 def _store(actor: Actor, walked: WalkedImport, options: ImportOptions, at: datetime) -> None:
+    project = _locked(walked)
+    access.require_owner(actor=actor, project=project)
+    _store_locked(actor, project, walked, options, at)
+
+
+@in_transaction
+def store_part(*, walked: WalkedImport, at: datetime) -> int:
+    """Store a part of an import that was authorised and recorded before. Returns the number of responses."""
+    return _store_locked(None, _locked(walked), walked, ImportOptions(), at)
+
+
+def _locked(walked: WalkedImport) -> Project:
+    """The project under its lock. Raises NotFound, or Conflict if it has changed since the walks."""
     project = repository.lock_project(project_id=walked.project.pk)
     if project is None:
         raise NotFound(access.NO_PROJECT)
-    access.require_editor(actor=actor, project=project)
     if not walked.fits(project):
         message = "The project has changed while the responses were checked. Please retry."
         raise Conflict(message, retry_after=1)
+    return project
+
+
+def _store_locked(
+    actor: Actor | None, project: Project, walked: WalkedImport, options: ImportOptions, at: datetime
+) -> int:
     found = _checked_people(walked, project, options, at)
     known = people.lock_and_create(project=project, people=found)
-    _Import(
+    return _Import(
         project, walked.script, walked.complete_blocks, walked.sent, walked.walks, known, options, at
     ).store(actor)
 
@@ -129,8 +147,10 @@ class _Import:
     options: ImportOptions
     at: datetime
 
-    def store(self, actor: Actor) -> None:
-        """Write the responses and everything that follows from them."""
+    def store(self, actor: Actor | None) -> int:
+        """Write the responses and everything that follows from them, and an entry about the actor if there is
+        one. Returns the number of responses.
+        """
         held = self._locked_members() if self.options.gives_xp else {}
         places.lock(self.project)
         numbers = limits.count_completions(project=self.project, sent=self.sent, people=self.people)
@@ -144,8 +164,10 @@ class _Import:
         if self.options.emits_events:
             submitted = [(each.conversation, each.stored) for each in completed]
             events.responses_submitted(self.project, submitted, at=self.at)
-        history.record_import(self.project, actor=actor, count=len(responses), at=self.at)
+        if actor is not None:
+            history.record_import(self.project, actor=actor, count=len(responses), at=self.at)
         repository.count(project_id=self.project.pk, counts=rows.tally(responses))
+        return len(responses)
 
     def _locked_members(self) -> Mapping[int, LockedMember]:
         """The members who get XP, by user."""

@@ -87,8 +87,15 @@ def walk(
     that has no questions, and responses whose walks take more than `MOST_SECONDS`.
     """
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
-    access.require_editor(actor=actor, project=project)
-    stored = script_cache.get(project_id, project.revision).stored
+    access.require_owner(actor=actor, project=project)
+    return walk_through(project=project, sent=sent, violations=violations, at=at)
+
+
+def walk_through(
+    *, project: Project, sent: Sequence[SentResponse], violations: Sequence[ViolationJson] = (), at: datetime
+) -> WalkedImport:
+    """The walks of `walk`, for callers who have authorised already."""
+    stored = script_cache.get(project.pk, project.revision).stored
     script, complete_blocks = stored.script, stored.complete_blocks
     if not any(block.asks for block in script.blocks):
         raise Conflict("This project has no questions yet, so there are no answers to it.")

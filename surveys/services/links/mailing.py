@@ -144,7 +144,7 @@ def make_links(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -
 
     The first `service.MOST_AT_ONCE` chosen members without a link that is valid for LEAST_LEFT get one.
     """
-    service.require_editor(actor=actor, project_id=project_id)
+    service.require_owner(actor=actor, project_id=project_id)
     locked = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)
     project = lookup.one(locked, project_id)
     usable = PersonalLink.objects.filter(
@@ -153,7 +153,7 @@ def make_links(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -
     missing = _chosen(project, choice, at).exclude(Exists(usable))
     ids = list(missing.values_list("pk", flat=True)[: service.MOST_AT_ONCE])
     present = communities.keep_present(community_id=actor.community_id, member_ids=ids)
-    return len(service.make(actor=actor, project=project, member_ids=sorted(present), at=at))
+    return len(service.make_with_attributes(actor=actor, project=project, member_ids=sorted(present), at=at))
 
 
 def preview(
@@ -165,7 +165,7 @@ def preview(
     else to the first member. Raises NotFound, and Forbidden for actors who may not make links. Nothing is
     stored, and the members are read only once.
     """
-    project = service.require_editor(actor=actor, project_id=project_id)
+    project = service.require_owner(actor=actor, project_id=project_id)
     left = mail_sums.left(community_id=project.community_id, at=at)
     reach, people = _reached(project, choice, at, left=left)
     if not people:
@@ -193,7 +193,7 @@ def send(*, actor: Actor, project_id: int, choice: Choice, subject: str, text: s
     sending without any recipient because the community's limit for today is used up. Of two simultaneous
     sendings the second waits, so that both limits are kept. Returns the recipients' counts.
     """
-    service.require_editor(actor=actor, project_id=project_id)
+    service.require_owner(actor=actor, project_id=project_id)
     locked = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)
     project = lookup.one(locked, project_id)
     if not (project.is_live_at(at) or project.is_pending_at(at)):
@@ -312,7 +312,7 @@ def _links_for(
     )
     links = {link.member_id: link for link in usable.order_by("created_at", "pk")}
     missing = [each for each in member_ids if each not in links]
-    made = service.make(actor=actor, project=project, member_ids=missing, at=at)
+    made = service.make_with_attributes(actor=actor, project=project, member_ids=missing, at=at)
     return {**links, **{link.member_id: link for link in made}}
 
 

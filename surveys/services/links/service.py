@@ -22,6 +22,7 @@ from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import NotFound, ViolationJson, refuse_all, violation
 from communities.ground.transactions import in_transaction
+from communities.models import Member
 from communities.services.mail import recipients as communities
 from communities.services.trail import audit
 from surveys.models import PersonalLink, Project
@@ -40,12 +41,12 @@ _ERASE = """
 """
 
 
-def require_editor(*, actor: Actor, project_id: int) -> Project:
+def require_owner(*, actor: Actor, project_id: int) -> Project:
     """Return the project. Refuses actors who may not make links: only creators of the project and
     admins may.
     """
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
-    access.require_editor(actor=actor, project=project)
+    access.require_owner(actor=actor, project=project)
     return project
 
 
@@ -70,7 +71,7 @@ def create(
     Refuses all links, with a violation for each id that is repeated or that is not the id of a present,
     active member. On anonymous projects it refuses metadata.
     """
-    require_editor(actor=actor, project_id=project_id)
+    require_owner(actor=actor, project_id=project_id)
     # Under the lock, the privacy of the project cannot change.
     project = repository.lock_project(project_id=project_id)
     if project is None:
@@ -129,6 +130,25 @@ def make(
 
 
 @in_transaction
+def make_with_attributes(
+    *, actor: Actor, project: Project, member_ids: Sequence[int], at: datetime
+) -> list[PersonalLink]:
+    """Make links that send along the members' attributes that are fields of the project (rule 12.205).
+
+    Those of an anonymous project send none.
+    """
+    names = [] if project.is_anonymous else list(project.hidden_fields)
+    if not names:
+        return make(actor=actor, project=project, member_ids=member_ids, at=at)
+    written = dict(Member.objects.filter(pk__in=member_ids).values_list("pk", "attributes"))
+    carried = [
+        {name: own[name] for name in names if name in own}
+        for own in (written.get(member_id, {}) for member_id in member_ids)
+    ]
+    return make(actor=actor, project=project, member_ids=member_ids, metadata=carried, at=at)
+
+
+@in_transaction
 def revoke(*, actor: Actor, link_id: uuid.UUID, project_id: int | None = None, at: datetime) -> None:
     """Revoke a link, so that the link admits nobody. A second revocation changes nothing.
 
@@ -136,12 +156,12 @@ def revoke(*, actor: Actor, link_id: uuid.UUID, project_id: int | None = None, a
     community does not have.
     """
     if project_id is not None:
-        require_editor(actor=actor, project_id=project_id)
+        require_owner(actor=actor, project_id=project_id)
     links = PersonalLink.objects.filter(project__in=Project.objects.in_community(actor.community_id))
     link = links.select_for_update(of=("self",)).filter(pk=link_id).first()
     if link is None or project_id not in (None, link.project_id):
         raise NotFound("There is no such link.")
-    project = require_editor(actor=actor, project_id=link.project_id)
+    project = require_owner(actor=actor, project_id=link.project_id)
     if link.revoked_at is None:
         link.revoked_at = at
         link.save(update_fields=["revoked_at"])

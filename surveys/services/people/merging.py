@@ -34,12 +34,20 @@ from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import ApiKey, Community, Identity, Invitation, Mail, Member, User
 from communities.services.api_keys import keys
 from communities.services.inviting import access_decisions
-from communities.services.people import identities, invitation_access, member_changes, members, memberships
+from communities.services.people import (
+    identities,
+    invitation_access,
+    member_changes,
+    members,
+    memberships,
+    project_grants,
+)
 from communities.services.people import personal_data as membership_data
 from communities.services.trail import audit
 from surveys.models import Completion, PersonalLink, Project, ResponseDeletion, ScriptDraft
 from surveys.services.ai_work import draft_generation
 from surveys.services.ground import anonymity, feed_order
+from surveys.services.links import reminders
 from surveys.services.people import service as people
 from xp.services import people as rewards
 
@@ -205,6 +213,7 @@ def _merge_memberships(
     rewards.merge(keep_id=own.pk, drop_id=other.pk, community_id=community_id, at=at)
     PersonalLink.objects.filter(member=other).update(member=own)
     Invitation.objects.filter(member=other).update(member=own)
+    project_grants.merge(keep_id=own.pk, drop_id=other.pk)
     _take_over(own, other, at=at, rounded_to=rounded_to)
     LogEntry.objects.filter(
         content_type__app_label="communities", content_type__model="member", object_id=str(other.pk)
@@ -266,6 +275,7 @@ def _take_over(own: Member, other: Member, *, at: datetime, rounded_to: Rounding
     own.joined_at = min(filter(None, (own.joined_at, other.joined_at)), default=None)
     own.nick, own.avatar_url = own.nick or other.nick, own.avatar_url or other.avatar_url
     own.email = own.email or other.email
+    own.attributes = {**other.attributes, **own.attributes}
     own.mail_refused_at = own.mail_refused_at or other.mail_refused_at
     if other.roles_told_at and (own.roles_told_at is None or other.roles_told_at > own.roles_told_at):
         own.role_ids, own.roles_told_at = other.role_ids, other.roles_told_at
@@ -338,6 +348,7 @@ def _move_what_they_made(community_id: int, keep_id: int, drop_id: int) -> None:
     planned.filter(requested_by_id=drop_id).update(requested_by_id=keep_id)
     links = PersonalLink.objects.filter(project__community_id=community_id)
     links.filter(created_by_id=drop_id).update(created_by_id=keep_id)
+    reminders.move(community_id=community_id, keep_id=keep_id, drop_id=drop_id)
     drafts = ScriptDraft.objects.filter(project__community_id=community_id)
     both = drafts.filter(user_id=keep_id).values("project_id")
     drafts.filter(user_id=drop_id, project_id__in=both).delete()

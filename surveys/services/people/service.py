@@ -44,6 +44,7 @@ from surveys.services.ai_work import draft_generation
 from surveys.services.conversations import anonymous_rows, gifts, repository, unsent_answers
 from surveys.services.drafts import service as drafts
 from surveys.services.ground import anonymity, feed_order
+from surveys.services.links import reminders
 from surveys.services.links import service as links
 from surveys.services.responses import service as responses
 from webhooks.services import personal_data as webhook_data
@@ -114,6 +115,7 @@ _NAMED_IN = """
         SELECT project_id FROM surveys_conversation WHERE user_id = %(user)s
         UNION SELECT project_id FROM surveys_personallink WHERE created_by_id = %(user)s
         UNION SELECT project_id FROM surveys_responsedeletion WHERE requested_by_id = %(user)s
+        UNION SELECT project_id FROM surveys_reminder WHERE planned_by_id = %(user)s
         UNION SELECT project_id FROM surveys_scriptdraft WHERE user_id = %(user)s
     )
 """
@@ -273,6 +275,7 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
     drafts.erase(community_id=community_id, user_id=user_id)
     draft_generation.forget(community_id=community_id, user_id=user_id)
     links.erase(community_id=community_id, member_id=member_id, user_id=user_id)
+    reminders.erase(community_id=community_id, user_id=user_id)
     if member_id is not None:
         rewards.erase(member_id=member_id)
     pseudonym = _erase_from_history(person)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from django.db.models import Q
+
 from communities import services as communities
-from communities.ground.actors import Actor
+from communities.ground.actors import Actor, Level
 from communities.ground.audit_actions import Action
 from communities.ground.errors import Conflict, NotFound
 from communities.ground.transactions import in_transaction
@@ -33,6 +35,7 @@ def delete_for_now(*, actor: Actor, project_id: int, at: datetime) -> Project:
     A pending opening is cancelled, and stays cancelled if the project is restored.
     """
     project = lookup.lock(actor=actor, project_id=project_id)
+    access.require_owner(actor=actor, project=project)
     schedule.settle(project, at=at)
     projects.require_inactive(project, at=at)
     if project.is_pending_at(at):
@@ -54,7 +57,7 @@ def restore(*, actor: Actor, project_id: int, at: datetime) -> Project:
     project = deleted.select_for_update().filter(pk=project_id).first()
     if project is None:
         raise NotFound(access.NO_PROJECT)
-    access.require_editor(actor=actor, project=project)
+    access.require_owner(actor=actor, project=project)
     if not is_restorable(project, at=at):
         raise Conflict("The ten minutes in which the project could be restored are over.")
     project.deleted_at = project.deleted_by = None
@@ -73,9 +76,8 @@ def restorable(*, actor: Actor, at: datetime) -> Sequence[Project]:
     """The deleted projects that the actor may restore, latest first, at most MOST_LISTED."""
     deleted = Project.with_deleted.in_community(actor.community_id).filter(deleted_at__gt=at - UNDO_PERIOD)
     if not actor.is_admin:
-        deleted = deleted.filter(author_id=actor.user_id)
-    if not actor.sees_drafts:
-        return []
+        owned = Q(pk__in=[pk for pk, level in actor.grants.items() if level == Level.OWN])
+        deleted = deleted.filter(owned | Q(author_id=actor.user_id) if actor.is_creator else owned)
     return list(deleted.order_by("-deleted_at", "-pk")[:MOST_LISTED])
 
 

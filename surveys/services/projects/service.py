@@ -19,6 +19,7 @@ from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from communities.models import CommunitySettings
 from communities.services.chat import guilds, installations
+from communities.services.people import project_grants
 from surveys.engine.intake.field_paths import stored_paths
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Block, Bucket, Script, Violation
@@ -196,6 +197,8 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
         settings = communities.get_settings(community_id=actor.community_id)
         default_privacy = project_fields.PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
     violations = list(project_fields.apply_fields(project, fields, default_privacy=default_privacy, at=at))
+    if project.keep_responses_days != was.keep_responses_days:  # it deletes responses
+        access.require_owner(actor=actor, project=project)
     violations += access.ping_faults(actor=actor, after=project.delivery, before=was.delivery)
     violations += _settle_scoring(project, was, fields, stored=stored, at=at)
     if project.response_channel != was.response_channel:
@@ -413,6 +416,7 @@ def _settle_scoring(
 def delete_project(*, actor: Actor, project_id: int, at: datetime) -> None:
     """Delete a project with its script, conversations and answers (rule 2.18). Refuses an active project."""
     project = lookup.lock(actor=actor, project_id=project_id)
+    access.require_owner(actor=actor, project=project)
     schedule.settle(project, at=at)
     require_inactive(project, at=at)
     if project.is_pending_at(at):
@@ -434,6 +438,7 @@ def delete_locked(project: Project, *, at: datetime) -> None:
     public_messages.ask_to_remove(project, at=at)
     _end_running_analyses(project)
     _delete_rows(project, at=at)
+    project_grants.forget_project(project_id=project.pk)
     project.delete()
 
 

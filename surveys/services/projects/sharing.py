@@ -1,18 +1,19 @@
-"""The addresses of a project's page and of its shared results, and its post in the chat."""
+"""The addresses of a project's page and of its shared results, its post in the chat, and who has access."""
 
 from __future__ import annotations
 
 import uuid
 from datetime import datetime
 
-from communities.ground.actors import Actor
+from communities.ground.actors import Actor, Level
 from communities.ground.audit_actions import Action
 from communities.ground.errors import Conflict, NotFound
 from communities.ground.transactions import in_transaction
+from communities.services.people import project_grants
 from surveys.models import Project
 from surveys.models.project import new_short_code
 from surveys.services import events, public_messages
-from surveys.services.ground import history, lookup
+from surveys.services.ground import access, history, lookup
 from surveys.services.projects import schedule
 
 
@@ -42,6 +43,17 @@ def shorten_address(*, actor: Actor, project_id: int, at: datetime) -> Project:
     events.project_updated(project, at=at)
     history.record(Action.PROJECT_ADDRESS_SHORTENED, project, actor=actor, at=at)
     return project
+
+
+@in_transaction
+def give_access(*, actor: Actor, project_id: int, member_id: int, level: Level, at: datetime) -> None:
+    """Give a member of the community this level on the project; `Level.NONE` takes it.
+
+    Raises NotFound and Forbidden for all but owners of the project, and refuses as `project_grants.change`.
+    """
+    project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
+    access.require_owner(actor=actor, project=project)
+    project_grants.change(actor=actor, member_id=member_id, project_id=project.pk, level=level, at=at)
 
 
 def _is_taken(short_code: str) -> bool:

@@ -37,7 +37,8 @@ def response_serializer(
     `updated_at`, three parts of the state (scores, results of calculated blocks, metadata; each as JSON or
     parsed), three parallel arrays with the answers (block ids, option ids, texts), the readings of texts: by
     block id, the sentiment and the ids of the themes, as JSON, the further questions and the texts for
-    options, by block id, the text that was agreed to with its moment, and whether the response is suspected.
+    options, by block id, the text that was agreed to with its moment, whether the response is suspected, and
+    its stored outcome.
 
     With `solutions` it includes scores and calculated results, which reveal the correct answers. `catalogue`
     is the project's catalogue, if the caller has read it already.
@@ -96,6 +97,7 @@ def response_serializer(
             other,
             consent,
             is_suspected,
+            outcome,
         ) = row
         answers = zip(blocks or (), options or (), texts or (), strict=True)
         read, asked, written = (read_part(part) or {} for part in (readings, follow_ups, other))
@@ -115,6 +117,7 @@ def response_serializer(
             "metadata": read_part(metadata),
             "consent": read_part(consent),
             "suspected": is_suspected,
+            "outcome": outcome_of(completed_at, outcome),
             "scores": _scores(read_part(scores), buckets) if tells_scores else None,
             "variables": _variables(read_part(results), calculated),
             "answers": [
@@ -124,6 +127,13 @@ def response_serializer(
         }
 
     return serialize
+
+
+def outcome_of(completed_at: object, stored: str | None) -> str | None:
+    """How a response ended: `completed`, `full` if a limit refused its end, or None (rule 6.290)."""
+    if completed_at is not None:
+        return "completed"
+    return stored and stored.partition(":")[0]
 
 
 def theme_titles(project_id: int) -> dict[int, str]:

@@ -5,14 +5,15 @@
     opened(project, token)          the conversation that such a link shows
 
 A stranger could type the address of another stranger. So a mail to such an address contains no text that a
-user chose, except for the name of the community. The mail counts as one of the community's mails (rule 7.33),
-of which copies take at most a half.
+user chose, except for the names of the community and of the survey. The mail counts as one of the community's
+mails (rule 7.33), of which copies take at most a half.
 """
 
 from __future__ import annotations
 
 import binascii
 import json
+import re
 import uuid
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import replace
@@ -20,6 +21,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.utils import dateformat
+from django.utils.text import Truncator
 
 from communities.ground import sealing
 from communities.ground.errors import Conflict
@@ -39,6 +41,8 @@ VALID_FOR = timedelta(days=30)
 MOST_MAILS = 3  # One address gets at most this many mails about one project in PERIOD.
 PERIOD = timedelta(days=7)
 MAX_TOKEN = 300  # A token has at most this many characters.
+MAX_NAME = 80  # characters
+_ADDRESS = re.compile(r"[\w-]\.\w{2}|/|@")
 _PURPOSE = "copies of answers"
 _SKIPPED = "Skipped"
 
@@ -91,8 +95,8 @@ def _link(view: ConversationView, to: str, address_hash: str, at: datetime) -> m
     token = _token(view.project, view.conversation.pk, until)
     return compose(
         Letter(
-            f"Answers to a survey of {community.name}",
-            [f"Somebody answered a survey of {community.name} and wants a copy of the answers here."],
+            f"Answers to {_survey(view.project)}",
+            [f"Somebody answered {_survey(view.project)} and wants a copy of the answers here."],
             action=("See the answers", f"{web_url(view.project)}?{PARAMETER}={token}"),
             closing=[
                 f"The link works until {dateformat.format(until.astimezone(UTC), 'j F Y')}.",
@@ -103,6 +107,15 @@ def _link(view: ConversationView, to: str, address_hash: str, at: datetime) -> m
         ),
         to=to,
     )
+
+
+def _survey(project: Project) -> str:
+    """The survey in words. A long name is cut, and one with an address in it is left out: nobody advertises
+    with it.
+    """
+    name = Truncator(" ".join(project.name.split())).chars(MAX_NAME)
+    named = "a survey" if _ADDRESS.search(project.name) else f"the survey “{name}”"
+    return f"{named} of {project.community.name}"
 
 
 def _token(project: Project, conversation_id: uuid.UUID, until: datetime) -> str:

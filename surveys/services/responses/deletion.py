@@ -45,7 +45,7 @@ def mark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime
 
     A response that is marked again keeps its time. Refuses as `service.delete` does.
     """
-    access.require_editor(actor=actor, project=project, missing=NO_RESPONSE)
+    access.require_owner(actor=actor, project=project, missing=NO_RESPONSE)
     is_there = Conversation.objects.filter(pk=response_id, project_id=project.pk, is_listed=True).exists()
     if not is_there:
         raise NotFound(NO_RESPONSE)
@@ -61,7 +61,7 @@ def mark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime
 @in_transaction
 def unmark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime) -> None:
     """Keep a marked response. Raises NotFound if the response is not marked."""
-    access.require_editor(actor=actor, project=project, missing=NO_RESPONSE)
+    access.require_owner(actor=actor, project=project, missing=NO_RESPONSE)
     count, _ = ResponseDeletion.objects.filter(response_id=response_id, project_id=project.pk).delete()
     if not count:
         raise NotFound(IS_DELETED)

@@ -30,7 +30,7 @@ from surveys.services.representations.response import read_part
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
 
-_SHOWN = ("id", "provider", "started_at", "updated_at", "completed_at", "is_suspected")
+_SHOWN = ("id", "provider", "started_at", "updated_at", "completed_at", "is_suspected", "outcome")
 _NAMED = (*_SHOWN, "user_id", "platform_id", "session_number")
 _ANSWERED = """
     SELECT conversation_id, count(DISTINCT block_id) FROM surveys_answer

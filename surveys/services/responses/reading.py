@@ -131,7 +131,7 @@ def read(
     # The value is removed so that no code below unseals the respondent.
     conversation.sealed_respondent = None
     view = of_conversation(LoadedConversation.of(conversation), at)
-    knows_solutions = access.may_read_solutions(actor=actor)
+    knows_solutions = access.may_read_solutions(actor=actor, project=project)
     answered = _answered(view)
     readings = {
         block_id: each
@@ -150,7 +150,7 @@ def read(
         _part(view, start, steps, loose),
         len(answered) + len(loose),
         _scores(view) if knows_solutions else (),
-        _gifts(view) if access.may_edit(actor=actor, project=project) else None,
+        _gifts(view) if access.may_own(actor=actor, project=project) else None,
         view.state.consent,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -19,7 +20,7 @@ from communities.ground.errors import NotFound, refuse
 from communities.ground.statements import MAX_PAGE_BYTES
 from communities.ground.transactions import in_transaction
 from communities.models import Identity, Member
-from surveys.models import Project, Tally
+from surveys.models import Conversation, Project, Tally
 from surveys.services.conversations import removal, repository
 from surveys.services.ground import access, history, selecting
 from surveys.services.representations.response import ResponseJson, response_serializer
@@ -55,7 +56,7 @@ COLUMNS = f"""
         SELECT json_object_agg(r.block_id, json_build_array(r.sentiment, r.themes))
         FROM surveys_reading r WHERE r.conversation_id = c.id
     ) END AS readings, c.state -> 'follow_ups', c.state -> 'other', c.state -> 'consent',
-    c.is_suspected
+    c.is_suspected, c.outcome
 """
 _COURSE = """
     (c.state ->> 'revision')::bigint, (c.state ->> 'at')::int,
@@ -92,6 +93,7 @@ _OPPOSITES = {
     "suspected": "is_suspected <> %s",
 }
 _STATUS = {"completed": "completed_at IS NOT NULL", "partial": "completed_at IS NULL"}
+_OUTCOMES = {"completed": "completed_at IS NOT NULL", "full": f"outcome LIKE '{Conversation.FULL}%%'"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +119,33 @@ def list_page(
 ) -> ResponsePage:
     """A page of a project's responses, oldest first, or newest first if `descending`.
 
-    `filters` may contain `status` (`completed`, `partial`; any other value means all), `member_id`, the keys
-    of `_FILTERS`, `fields` of metadata with their values, and `where` with the `language`, as in a
-    `Selection`. With `after`, the page starts after that response and costs the same at any depth; the page
-    ends early at MAX_PAGE_BYTES. The total comes from the project's tally; it is counted only with filters
-    other than `status`. Raises InvalidRequest for an expression with faults, for a page beyond MAX_PAGED_ROWS
-    if there are responses, and for a page by number of more than MAX_PAGE_BYTES. Raises Unavailable if the
-    expression is much work, and other large jobs are running.
+    `filters` may contain `status` (`completed`, `partial`; any other value means all), `outcome`,
+    `member_id`, the keys of `_FILTERS`, `fields` of metadata with their values, and `where` with the
+    `language`, as in a `Selection`. With `after`, the page starts after that response and costs the same at
+    any depth; the page ends early at MAX_PAGE_BYTES. The total comes from the project's tally; it is counted
+    only with filters other than `status`. Raises InvalidRequest for an expression with faults, for a page
+    beyond MAX_PAGED_ROWS if there are responses, and for a page by number of more than MAX_PAGE_BYTES.
+    Raises Unavailable if the expression is much work, and other large jobs are running.
     """
     expression = cast(str | None, filters.get("where"))
     script = partial(script_cache.script_of, project)
     selecting.refuse_faults(expression, script=script, solutions=solutions)
-    known = partial(_kept_total, project, {})
-    with selecting.slot(expression, responses=known, script=script, community_id=project.community_id):
+    with selecting_slot(project, expression):
         return _page(
             project, _by_user(project, filters), descending, page, per_page, after, solutions=solutions
         )
+
+
+def selecting_slot(project: Project, where: str | None) -> AbstractContextManager[None]:
+    """Let an expression without faults select among a project's responses. Raises Unavailable if it is much
+    work, and other large jobs are running, or if it takes too long.
+    """
+    return selecting.slot(
+        where,
+        responses=partial(_kept_total, project, {}),
+        script=partial(script_cache.script_of, project),
+        community_id=project.community_id,
+    )
 
 
 def _page(
@@ -199,7 +212,7 @@ def get(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> ResponseJson:
         row = cursor.fetchone()
     if row is None:
         raise NotFound(NO_RESPONSE)
-    solutions = access.may_read_solutions(actor=actor)
+    solutions = access.may_read_solutions(actor=actor, project=conversation.project)
     return response_serializer(conversation.project, solutions=solutions)(row)
 
 
@@ -209,7 +222,7 @@ def delete(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> None:
     conversation = repository.lock(conversation_id=response_id)
     if conversation is None or not conversation.is_listed:
         raise NotFound(NO_RESPONSE)
-    access.require_editor(actor=actor, project=conversation.project, missing=NO_RESPONSE)
+    access.require_owner(actor=actor, project=conversation.project, missing=NO_RESPONSE)
     quotes.remove(project_id=conversation.project_id, conversation_id=conversation.pk)
     removal.remove(conversation=conversation, at=at)
     history.record_response(
@@ -329,8 +342,9 @@ def _by_user(project: Project, filters: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _where(project: Project, filters: Mapping[str, object]) -> tuple[str, list[Any]]:
     parts, values = ["project_id = %s", "is_listed"], [project.pk]
-    if condition := _STATUS.get(str(filters.get("status"))):
-        parts.append(condition)
+    for known, name in ((_STATUS, "status"), (_OUTCOMES, "outcome")):
+        if condition := known.get(str(filters.get(name))):
+            parts.append(condition)
     more: list[Any] = []
     for name, condition in _FILTERS.items():
         if filters.get(name) is not None:
@@ -369,7 +383,9 @@ def _total(
 
     If a filter matches few responses, or nearly all, the smaller part is counted.
     """
-    narrowing = [name for name in (*_FILTERS, "fields", "where") if filters.get(name) not in (None, ())]
+    narrowing = [
+        name for name in (*_FILTERS, "outcome", "fields", "where") if filters.get(name) not in (None, ())
+    ]
     if not narrowing:
         return _kept_total(project, filters), True
     if len(narrowing) == 1 and narrowing[0] in _OPPOSITES:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from surveys.engine import spread
 from surveys.engine.language.values import json_number
 from surveys.engine.script import Script
 from surveys.engine.statistics import DistributionEntry, percentage
@@ -22,11 +24,12 @@ from surveys.services.counting.derived import (
     calculated_names,
     is_graded,
     is_of_field,
-    name_of,
 )
+from surveys.services.counting.divisions import name_of
 
 TOTAL = "Total"
-NO_RANGE = (0, "0", None, None, None)  # The figures of an empty set of responses.
+NO_RANGE = (0, "0", None, None, None, "0", ())  # The figures of an empty set of responses.
+_SPREAD = ("lower_quartile", "median", "upper_quartile", "standard_deviation")
 
 
 class _Rows:
@@ -110,7 +113,7 @@ def _score(
     key = about["key"] or ""
 
     def figures(segment: str | None) -> dict[str, Any]:
-        *_, most = rows.ranges.get((kind, segment, key), NO_RANGE)
+        *_, most, _, _ = rows.ranges.get((kind, segment, key), NO_RANGE)
         correct = _correct(rows, kind, segment, key) if is_graded(script) else None
         return {
             **_numbers(rows, kind, segment, key),
@@ -126,18 +129,25 @@ def _score(
 
 def _correct(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str, Any]:
     """The points of correct answers only, and the highest possible sum of them."""
-    *_, most = rows.ranges.get((f"{kind}_correct", segment, key), NO_RANGE)
+    *_, most, _, _ = rows.ranges.get((f"{kind}_correct", segment, key), NO_RANGE)
     stats = _stats(rows, f"{kind}_correct", segment, key)
-    del stats["count"]
-    return {**stats, "max_score_correct": _number(most)}
+    own = {name: stats[name] for name in ("mean", "min", "max")}
+    return {**own, "max_score_correct": _number(most)}
 
 
 def _stats(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str, Any]:
-    people, total, low, high, _ = rows.ranges.get((kind, segment, key), NO_RANGE)
+    people, total, low, high, _, squares, around = rows.ranges.get((kind, segment, key), NO_RANGE)
+    count, numbers = int(people), list(map(Decimal, around))
+    pairs = zip(numbers[::2], numbers[1::2], spread.QUARTILES, strict=True) if numbers else ()
+    quartiles: list[float | None] = [
+        json_number(spread.between((one, other), count, n)) for one, other, n in pairs
+    ]
+    deviation = spread.deviation_of(count, Fraction(total), Fraction(squares))
     return {
-        "count": int(people),
-        "mean": float(Decimal(total) / int(people)) if people else None,
+        "count": count,
+        "mean": float(Decimal(total) / count) if count else None,
         "min": _number(low),
+        **dict(zip(_SPREAD, [*(quartiles or [None] * len(spread.QUARTILES)), deviation], strict=True)),
         "max": _number(high),
     }
 
@@ -180,6 +190,7 @@ def _texts(rows: _Rows, _: str, segment: str | None, key: str) -> dict[str, Any]
         "count": count,
         "mean": None,
         "min": None,
+        **dict.fromkeys(_SPREAD),
         "max": None,
         "distribution": [
             {

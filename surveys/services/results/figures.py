@@ -2,8 +2,7 @@
 
     count(project=…)                        every block's figures: distributions, means, ranks, drop-off
     count(project=…, selection=…)           the same of some responses
-    count(project=…, segment_by=block_id)   the same, and once more for each option of that block
-    count(project=…, segment_by="field.x")  the same, and once more for each value of that field
+    count(project=…, segment_by=…)          the same, and once more for each segment (module `dividing`)
     shown(project=…, at=…)                  the same for people who may not read single responses
     changes(project_id)                     a number that grows with every change of the answers
 
@@ -22,27 +21,25 @@ from django.db.models import Sum
 from communities.ground.errors import refuse
 from surveys.engine import statistics
 from surveys.engine.script import Script
-from surveys.engine.statistics import REPORTED_TYPES, SEGMENT_TYPES, AnswerGroup, EntryKey
+from surveys.engine.statistics import REPORTED_TYPES, AnswerGroup, EntryKey
 from surveys.models import Codebook, Project, Tally
 from surveys.services.counting import counts as counting
 from surveys.services.counting import derived as derived_counting
+from surveys.services.counting import divisions, large, sent_fields
 from surveys.services.counting import fields as field_counting
-from surveys.services.counting import large, sent_fields
 from surveys.services.counting import themes as theme_counting
 from surveys.services.counting.answer_groups import ReportedBlock
 from surveys.services.counting.counts import (
     ALL,
     AnswerCounts,
-    Dividing,
     Progress,
-    SegmentField,
     Selection,
     TooManyToDerive,
 )
-from surveys.services.counting.derived import name_of
+from surveys.services.counting.divisions import Dividing, Values, name_of
 from surveys.services.counting.themes import CountedReadings
 from surveys.services.ground import metadata
-from surveys.services.results import derived, steps
+from surveys.services.results import derived, dividing, steps
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.storage import StoredScript
 
@@ -63,7 +60,6 @@ __all__ = [
 # segmented by one of the choices, make 600,000 numbers and took 16 s. This limit takes about one second.
 MAX_SEGMENT_NUMBERS = 50_000
 MAX_FIELD_SEGMENTS = 100
-_NO_SEGMENTS = "`segment_by` must be the id of a choice or a scale of this project, or `field.` and a name."
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +125,15 @@ def refuse_unless_countable(
     Only the count itself refuses unknown fields, because a search for them needs all responses.
     """
     stored = script_cache.get(project.pk, project.revision).stored
-    _refuse_many_fields(selection)
+    refuse_many_fields(selection)
     entries = _computed_entries(project, stored.script, derives, counts_fields)
-    reported = _reported_blocks(stored)
-    dividing = _dividing(project, reported, segment_by, entries, _read_ids(reported))
-    if isinstance(dividing, SegmentField):
-        counting.refuse_many_recent_values(project.pk, selection, stored.script, dividing)
+    reported = reported_blocks(stored)
+    by = _dividing(project, stored, reported, segment_by, entries, _read_ids(reported), derives=derives)
+    if isinstance(by, Values) and by.is_open:
+        counting.refuse_many_recent_values(project.pk, selection, stored.script, by)
 
 
-def _refuse_many_fields(selection: Selection) -> None:
+def refuse_many_fields(selection: Selection) -> None:
     most = metadata.MAX_FIELDS
     if len(selection.fields) > most:
         refuse(
@@ -147,11 +143,12 @@ def _refuse_many_fields(selection: Selection) -> None:
         )
 
 
-def field_names(selection: Selection, segment_by: int | str | None) -> dict[str, str]:
-    """The names of the fields that filter and segment, by parameter."""
-    names = {f"field.{name}": name for name, _ in selection.fields}
-    if isinstance(segment_by, str):
-        names["segment_by"] = segment_by.removeprefix("field.")
+def field_names(selection: Selection, **dividing_by: int | str | None) -> dict[str, str]:
+    """The names of the fields that filter and divide, by parameter."""
+    names = {f"{dividing.FIELD}{name}": name for name, _ in selection.fields}
+    for parameter, by in dividing_by.items():
+        if isinstance(by, str) and by.startswith(dividing.FIELD):
+            names[parameter] = by.removeprefix(dividing.FIELD)
     return names
 
 
@@ -169,8 +166,8 @@ def count(
 ) -> Figures:
     """The figures of every question and content block, then of removed blocks with answers.
 
-    Refuses fields that are neither declared nor known from any response. Refuses a `segment_by` that is no
-    choice, scale or field of this project, or that has too many segments or numbers. Raises Unavailable if
+    Refuses fields that are neither declared nor known from any response, and a `segment_by` that `dividing`
+    refuses, or that has too many segments or numbers. Raises Unavailable if
     there are many responses and the process counts other projects for longer than `max_wait` seconds; None
     waits without a limit. `note` is called from time to time with the number of responses that were read.
     Scores and results of calculated blocks are counted only if `derives`, declared fields only if
@@ -181,19 +178,19 @@ def count(
     begun, those without an answer included.
     """
     stored = script_cache.get(project.pk, project.revision).stored
-    reported = _reported_blocks(stored)
-    _refuse_many_fields(selection)
+    reported = reported_blocks(stored)
+    refuse_many_fields(selection)
     entries = _computed_entries(project, stored.script, derives, counts_fields)
     read_ids = _read_ids(reported) if counts_themes else []
-    dividing = _dividing(project, reported, segment_by, entries, read_ids)
+    by = _dividing(project, stored, reported, segment_by, entries, read_ids, derives=derives)
     fields = sent_fields.declared(project=project, names=project.hidden_fields) if counts_fields else {}
-    names = field_names(selection, segment_by)
+    names = field_names(selection, segment_by=segment_by)
     counts = counting.count_answers(
         project.pk,
         stored,
         reported,
         selection,
-        dividing,
+        by,
         undeclared={by: name for by, name in names.items() if name not in project.hidden_fields},
         fields=list(fields),
         read_ids=read_ids,
@@ -202,7 +199,7 @@ def count(
         derives=derives,
         most_derived=most_derived,
     )
-    return _figures(stored.script, reported, counts, dividing, fields)
+    return _figures(stored.script, reported, counts, by, fields)
 
 
 def shown(
@@ -218,7 +215,7 @@ def shown(
     if not project.is_anonymous:
         return ShownFigures(count(project=project, max_wait=max_wait, derives=False), at)
     stored = script_cache.get(project.pk, project.revision).stored
-    reported = _reported_blocks(stored)
+    reported = reported_blocks(stored)
     now = counting.count_answers(project.pk, stored, reported, ALL, None, max_wait=max_wait, derives=False)
     types = {each.id: each.block.type for each in reported}
     counts, counted_at = steps.counts(project=project, now=now, types=types, at=at)
@@ -229,23 +226,19 @@ def _figures(
     script: Script,
     reported: Sequence[ReportedBlock],
     counts: AnswerCounts,
-    dividing: Dividing,
+    by: Dividing,
     fields: Mapping[str, Sequence[str]],
 ) -> Figures:
     shown = [each for each in reported if not each.is_archived or counts.groups.get(each.id)]
     read = CountedReadings.of(counts.themes)
-    segments = None
-    if isinstance(dividing, SegmentField):
-        segments = _segments_of_field(dividing, counts)
-    elif dividing is not None:
-        segments = _segments(dividing, counts)
+    segments = None if by is None else segments_of(by, counts)
     entries = None if segments is None else list(segments)
     return Figures(
         conversation_count=counts.listed,
         completion_count=counts.completed,
         response_count=sum(group.people for groups in counts.groups.values() for group in groups),
         blocks=[_block(each, counts, segments, read) for each in shown],
-        segment_by=_segment_by(dividing, segments) if dividing and segments is not None else None,
+        segment_by=None if by is None or segments is None else _segment_by(by, segments),
         scores=None if counts.derived is None else derived.scores(script, counts.derived, entries),
         variables=[] if counts.derived is None else derived.variables(script, counts.derived, entries),
         fields=field_counting.figures(fields, counts.sent, entries),
@@ -269,7 +262,7 @@ def right_sets(*, project: Project, script: Script, selection: Selection) -> Map
     return counting.count_sets(project.pk, selection, script, sets)
 
 
-def _reported_blocks(stored: StoredScript) -> list[ReportedBlock]:
+def reported_blocks(stored: StoredScript) -> list[ReportedBlock]:
     """Return every block that may have figures: first the blocks of the script in order, then the removed
     blocks.
     """
@@ -291,30 +284,35 @@ def _read_ids(reported: Sequence[ReportedBlock]) -> list[int]:
 
 def _dividing(
     project: Project,
+    stored: StoredScript,
     reported: Sequence[ReportedBlock],
-    segment_by: int | str | None,
+    by: int | str | None,
     computed_entries: int,
     read_ids: Sequence[int],
+    *,
+    derives: bool,
 ) -> Dividing:
-    """The block or field that segments the figures.
+    """What segments the figures.
 
-    Refuses a block or field that makes too many numbers, as far as the script shows, so that one request
-    cannot keep a process busy for long. `computed_entries` are added to the entries of the blocks, and so are
-    the themes of the questions `read_ids`.
+    Refuses what makes too many numbers, as far as the script shows, so that one request cannot keep a process
+    busy for long. `computed_entries` are added to the entries of the blocks, and so are the themes of the
+    questions `read_ids`.
     """
-    if segment_by is None:
+    if by is None:
         return None
     if read_ids:
         with_themes = Codebook.objects.filter(pk__in=read_ids).count()
         computed_entries += theme_counting.ENTRIES * with_themes
     entries = sum(statistics.max_entries(each.block, each.removed) for each in reported) + computed_entries
-    if isinstance(segment_by, str):
-        return _dividing_field(project, segment_by.removeprefix("field."), entries)
-    for each in reported:
-        if each.id == segment_by and each.block.type in SEGMENT_TYPES:
-            _refuse_too_many(each, entries)
-            return each
-    refuse("segment_by", "not_found", _NO_SEGMENTS)
+    most = min(MAX_FIELD_SEGMENTS, MAX_SEGMENT_NUMBERS // max(entries, 1))
+    found = dividing.dividing(
+        by, project=project, script=stored.script, reported=reported, most=most, derives=derives
+    )
+    if isinstance(found, Values):
+        divisions.refuse_too_many(found, len(found.entries))
+    elif found is not None:
+        _refuse_too_many(found, entries)
+    return found
 
 
 def _computed_entries(project: Project, script: Script, derives: bool, counts_fields: bool) -> int:
@@ -323,16 +321,8 @@ def _computed_entries(project: Project, script: Script, derives: bool, counts_fi
     return of_fields + (derived_counting.max_entries(script) if derives else 0)
 
 
-def _dividing_field(project: Project, name: str, entries: int) -> SegmentField:
-    most = min(MAX_FIELD_SEGMENTS, MAX_SEGMENT_NUMBERS // max(entries, 1))
-    declared = sent_fields.declared(project=project, names=[name]).get(name, ())
-    field = SegmentField(name, most, tuple(dict.fromkeys([*declared, ""])))
-    counting.refuse_too_many_segments(field, len(field.values))
-    return field
-
-
-def _refuse_too_many(dividing: ReportedBlock, entries: int) -> None:
-    segments = statistics.max_entries(dividing.block, dividing.removed)
+def _refuse_too_many(by: ReportedBlock, entries: int) -> None:
+    segments = statistics.max_entries(by.block, by.removed)
     if segments * entries > MAX_SEGMENT_NUMBERS:
         refuse(
             "segment_by",
@@ -344,46 +334,42 @@ def _refuse_too_many(dividing: ReportedBlock, entries: int) -> None:
         )
 
 
-def _segments(dividing: ReportedBlock, counts: AnswerCounts) -> dict[statistics.DistributionEntry, int]:
-    """Return the segments with the number of conversations in each. Empty segments are included."""
-    groups = counts.groups.get(dividing.id, [])
+def segments_of(by: ReportedBlock | Values, counts: AnswerCounts) -> dict[statistics.DistributionEntry, int]:
+    """The segments with the number of conversations in each. Empty segments are included."""
+    if isinstance(by, Values):
+        return by.segments(counts.values)
+    groups = counts.groups.get(by.id, [])
     rows: dict[EntryKey, int] = {}
     for group in groups:
-        rows[_key(group)] = rows.get(_key(group), 0) + group.rows
-    entries = statistics.segment_entries(dividing.block, dividing.removed, groups)
+        if by.block.type != "ranking" or group.point == 1:
+            rows[_key(group)] = rows.get(_key(group), 0) + group.rows
+    entries = statistics.segment_entries(by.block, by.removed, groups)
     return {entry: rows.get(entry.key, 0) for entry in entries}
-
-
-def _segments_of_field(
-    dividing: SegmentField, counts: AnswerCounts
-) -> dict[statistics.DistributionEntry, int]:
-    """The declared values of a field, then the other values by frequency, and last the responses without a
-    value.
-    """
-    declared = [value for value in dividing.values if value]
-    others = sorted(
-        (value for value in counts.values if value not in dividing.values),
-        key=lambda value: (-counts.values[value], value),
-    )
-    values = [*declared, *others]
-    given = {statistics.DistributionEntry((None, value), value, None): value for value in values}
-    given[statistics.DistributionEntry((None, ""), "", field_counting.NOT_GIVEN)] = ""
-    return {entry: counts.values.get(value, 0) for entry, value in given.items()}
 
 
 def _key(group: AnswerGroup) -> EntryKey:
     return (group.option_id, None) if group.option_id is not None else (None, group.point)
 
 
-def _segment_by(
-    dividing: ReportedBlock | SegmentField, segments: Mapping[statistics.DistributionEntry, int]
-) -> dict[str, Any]:
-    block = None if isinstance(dividing, SegmentField) else dividing
+def named(by: ReportedBlock | Values) -> dict[str, Any]:
+    """What divides the responses, as JSON."""
+    is_values = isinstance(by, Values)
+    block = by.block if is_values else by
     return {
+        "by": by.by if is_values else str(by.id),
+        "title": by.title if is_values else by.block.prompt,
         "block_id": block and block.id,
         "block_name": block and block.block.name,
         "prompt": block and block.block.prompt,
-        "field": dividing.name if isinstance(dividing, SegmentField) else None,
+        "field": by.field if is_values else None,
+    }
+
+
+def _segment_by(
+    by: ReportedBlock | Values, segments: Mapping[statistics.DistributionEntry, int]
+) -> dict[str, Any]:
+    return {
+        **named(by),
         "segments": [{**entry.as_json(), "count": count} for entry, count in segments.items()],
     }
 
@@ -410,6 +396,7 @@ def _block(
             "percentage": statistics.percentage(left, counts.listed + counts.unlisted),
         },
         **statistics.summarize(block, reported.removed, groups),
+        "histogram": statistics.histogram(block, groups),
         "open_text": themes and themes.as_json(answer_count=sum(group.people for group in groups)),
     }
     if segments is not None:

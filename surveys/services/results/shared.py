@@ -20,7 +20,7 @@ from surveys.services.results import cache
 BlockJson = Mapping[str, Any]
 
 _DESCRIPTION = ("block_id", "block_name", "block_type", "prompt", "position")
-_COUNTED = ("response_count", "distribution", "stats", "ranking", "nps")
+_COUNTED = ("response_count", "distribution", "stats", "histogram", "ranking", "nps")
 
 
 @dataclass(frozen=True, slots=True)

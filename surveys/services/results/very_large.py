@@ -1,6 +1,7 @@
 """A worker counts parts of very many responses, because a request would take too long.
 
     count(project=…, selection=…, …)    figures, or the job that counts them
+    cross(project=…, rows=…, …)         a cross table, or the job that counts it
     run(count_id=…)                     for the worker
     take_up(at=…)                       for the periodic sweep
 
@@ -10,7 +11,7 @@ The figures of a finished count are returned for ten minutes, or longer if no an
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import datetime, timedelta
@@ -27,7 +28,8 @@ from surveys.models import Job, Project, ResultsCount
 from surveys.services.counting import sent_fields
 from surveys.services.ground import anonymity, jobs
 from surveys.services.ground.jobs import Clock
-from surveys.services.results import figures
+from surveys.services.results import crossing, figures
+from surveys.services.results.crossing import CrossTable
 from surveys.services.results.figures import ALL, Figures, Selection, TooManyToDerive
 
 RUN = "surveys.count_results"
@@ -88,18 +90,42 @@ def count(
         derives=derives,
         counts_fields=counts_fields,
     )
-    job = _job(project, _part(project, selection, segment_by, derives, counts_fields), at)
-    return _figures_of(job) or job
+    by = {"segment_by": segment_by}
+    job = _job(project, _part(project, selection, by, derives=derives, counts_fields=counts_fields), at)
+    found = _counted_of(job)
+    return found if isinstance(found, Figures) else job
 
 
-def _figures_of(job: ResultsCount) -> Figures | None:
-    """The figures of a finished count; None before the end, and None if the server's secret has changed
+def cross(
+    *,
+    project: Project,
+    selection: Selection,
+    rows: int | str,
+    columns: int | str,
+    derives: bool,
+    at: datetime,
+) -> CrossTable | ResultsCount:
+    """The cross table, or the job that counts it, of very many responses. Refuses what `count` refuses."""
+    by = {"rows": rows, "columns": columns}
+    if figures.responses(project.pk) < VERY_LARGE:
+        return crossing.count(project=project, selection=selection, **by, derives=derives)
+    crossing.refuse_unless_countable(project=project, selection=selection, **by, derives=derives)
+    job = _job(project, _part(project, selection, by, derives=derives, counts_fields=False), at)
+    found = _counted_of(job)
+    return found if isinstance(found, CrossTable) else job
+
+
+def _counted_of(job: ResultsCount) -> Figures | CrossTable | None:
+    """The result of a finished count; None before the end, and None if the server's secret has changed
     since.
     """
     if job.sealed is None:
         return None
     plain = anonymity.unseal_figures(project_id=job.project_id, sealed=bytes(job.sealed))
-    return Figures(**orjson.loads(plain)) if plain else None
+    if not plain:
+        return None
+    told = orjson.loads(plain)
+    return CrossTable(**told) if "cells" in told else Figures(**told)
 
 
 def run(*, count_id: int, now: Clock = timezone.now) -> None:
@@ -141,7 +167,7 @@ def _job(project: Project, part: str, at: datetime) -> ResultsCount:
             refuse_all(newest.violations)
         if newest.status == Job.Status.FAILED and age < FAILED_FOR:
             raise Unavailable(COUNT_FAILED, retry_after=int(FAILED_FOR.total_seconds()))
-        if (newest.changes == changes or age < CURRENT) and _figures_of(newest) is not None:
+        if (newest.changes == changes or age < CURRENT) and _counted_of(newest) is not None:
             return newest
     if ResultsCount.objects.filter(ResultsCount.UNFINISHED, project=project).count() >= MOST_AT_ONCE:
         raise Unavailable(BUSY, retry_after=SECONDS_TO_RETRY)
@@ -156,23 +182,28 @@ def _job(project: Project, part: str, at: datetime) -> ResultsCount:
 
 
 def _part(
-    project: Project, selection: Selection, segment_by: int | str | None, derives: bool, counts_fields: bool
+    project: Project,
+    selection: Selection,
+    by: Mapping[str, int | str | None],
+    *,
+    derives: bool,
+    counts_fields: bool,
 ) -> str:
     """A key for the part to count, made of everything that the result depends on except the answers and the
     script.
     """
-    names = figures.field_names(selection, segment_by).values()
+    names = figures.field_names(selection, **by).values()
     declared = sent_fields.declared(project=project, names=names)
-    part = {**asdict(selection), "segment_by": segment_by, "derives": derives, "declared": declared}
+    part = {**asdict(selection), "by": by, "derives": derives, "declared": declared}
     if counts_fields and project.hidden_fields:
         part["counted"] = sent_fields.declared(project=project, names=project.hidden_fields)
     return orjson.dumps(part).decode()
 
 
-def _count(job: ResultsCount, now: Clock) -> Figures:
+def _count(job: ResultsCount, now: Clock) -> Figures | CrossTable:
     project = Project.objects.filter(pk=job.project_id).first()
     part = orjson.loads(job.part)
-    segment_by, derives = part.pop("segment_by"), part.pop("derives", True)
+    by, derives = part.pop("by"), part.pop("derives", True)
     declared, counted = part.pop("declared", {}), part.pop("counted", None)
     times = {
         name: datetime.fromisoformat(part[name])
@@ -180,7 +211,7 @@ def _count(job: ResultsCount, now: Clock) -> Figures:
         if part[name] is not None
     }
     selection = Selection(**{**part, **times, "fields": tuple(map(tuple, part["fields"]))})
-    names = figures.field_names(selection, segment_by).values()
+    names = figures.field_names(selection, **by).values()
     if (
         project is None
         or project.revision != job.revision
@@ -190,10 +221,12 @@ def _count(job: ResultsCount, now: Clock) -> Figures:
         job.delete()
         raise jobs.TakenOver
     jobs.renew(job, at=now(), changes=figures.changes(project.pk))
+    if "rows" in by:
+        return crossing.count(project=project, selection=selection, **by, derives=derives, max_wait=None)
     return figures.count(
         project=project,
         selection=selection,
-        segment_by=segment_by,
+        **by,
         derives=derives,
         counts_fields=counted is not None,
         counts_themes=True,
@@ -227,7 +260,7 @@ def _notes(job: ResultsCount, total: int, now: Clock) -> Callable[[int], None]:
 
 
 @in_transaction
-def _complete(job: ResultsCount, counted: Figures, *, at: datetime) -> None:
+def _complete(job: ResultsCount, counted: Figures | CrossTable, *, at: datetime) -> None:
     jobs.locked(job)
     sealed = anonymity.seal_figures(project_id=job.project_id, figures=orjson.dumps(counted))
     _end(job, Job.Status.COMPLETED, at=at, sealed=sealed, progress=1.0)

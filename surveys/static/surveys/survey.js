@@ -48,6 +48,9 @@
     });
     step.querySelectorAll("[data-share]").forEach(setUpShare);
     step.querySelectorAll("[data-own-text]").forEach(setUpOwnText);
+    step.querySelectorAll("[data-search]").forEach((/** @type {any} */ menu) => { // few surveys have long menus
+      import(menu.dataset.search).then((/** @type {any} */ module) => module.makeSearchable(menu)).catch(() => {});
+    });
     if (step.dataset.pause) continueAfter(Number(step.dataset.pause) * 1000);
     scrollToStep(isFirst);
     focusStep(isFirst);

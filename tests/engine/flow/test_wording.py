@@ -77,15 +77,30 @@ def test_a_block_that_nobody_has_named_is_called_by_its_text():
 @pytest.mark.parametrize(
     ("prompt", "read"),
     [
-        ("Why [years] [ q1 ], [UserName]?", "Why … …, …?"),
-        ("[membership], [score_fire_mage], [xp_name], [field.source]", "…, …, …, …"),
+        ("Why [years] [ q1 ], [UserName]?", "Why [Prompt 2.] [Prompt 0.], …?"),
+        ("[membership], [score_fire_mage], [xp_name], [field.source]", "[Prompt 0.], …, …, …"),
+        ("**[kind]** _[q1]_", "… [Prompt 0.]"),
         ("Thanks, [UserName|dear guest]! [membership|]", "Thanks, dear guest! "),
         ("How are you, [nobody | friend]?", "How are you, friend?"),
         ("[nothing] [1] [optional part]", "[nothing] [1] [optional part]"),
     ],
 )
 def test_headings_show_fallbacks_and_leave_out_what_differs(prompt: str, read: str) -> None:
+    """Rule 6.304."""
     assert heading(prompt, SCRIPT) == read
+
+
+def test_a_heading_shows_the_words_of_a_question_instead_of_its_answers() -> None:
+    """Rule 6.304."""
+    script = script_builder.script(
+        {"type": "open_text", "name": "nickname", "prompt": "How do your **friends** call you?"},
+        {"type": "open_numeric", "name": "age", "prompt": "How old are you, [nickname]?" + " Say it." * 9},
+    )
+
+    read = heading("Well, [nickname]: at [age]?", script)
+
+    age = "How old are you, …? Say it. Say it. Say it. Say it. Say it.…"
+    assert read == f"Well, [How do your friends call you?]: at [{age}]?"
 
 
 def test_a_script_looks_up_its_labels_and_variables_once(monkeypatch: pytest.MonkeyPatch) -> None:

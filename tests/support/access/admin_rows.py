@@ -39,6 +39,7 @@ NO_SUCH_METHOD_FOR_EDITORS = "302 404 403 403 405 405 404 405"
 # A method that an address does not accept, checked before or after the sign-in and the role.
 NO_SUCH_METHOD_FOR_CREATORS = "401 404 404 405 405 405 404 405"
 NO_SUCH_METHOD_OF_EDITORS = "401 404 404 403 405 405 404 405"
+NO_SUCH_METHOD_OF_LIST = "302 404 404 404 404 405 405 405"
 NO_SUCH_METHOD_FOR_STAFF = "302 405 405 405 405 405 405 405"
 NO_SUCH_METHOD_FOR_ADMINS = "302 404 404 404 404 405 404 405"
 NO_SUCH_METHOD_FOR_MEMBERS = "302 404 405 405 405 405 404 405"
@@ -87,6 +88,9 @@ TABLE: dict[str, tuple[str, str]] = {
     "r/<path:content_type_id>/<path:object_id>/": (NOBODY, SAME),
     "^(?P<app_label>APPS)/$": (GOES_ON, SAME),
     "(?P<url>.*)$": (NOBODY, SAME),
+    "failed-work/": (LIST_OF_ADMINS, SAME),
+    "members-from-list/": (LIST_OF_ADMINS, "302 404 404 404 404 422 422 422"),
+    "members-from-list-read/": (NO_SUCH_METHOD_OF_LIST, "302 404 404 404 404 400 400 400"),
     "picture/": (LIST_OF_CREATORS, NO_SUCH_METHOD_FOR_STAFF),
     "picture/upload/": (NO_SUCH_METHOD_FOR_STAFF, "302 404 404 400 400 400 400 400"),
     "community/<int:community_id>/": (
@@ -153,6 +157,7 @@ TABLE: dict[str, tuple[str, str]] = {
         "communities/member",
         "int:member_id",
         award=(PAGE_OF_ADMINS, SAME),
+        reading=(PAGE_OF_ADMINS, LEADS_ADMINS_ON),
         reset=(PAGE_OF_ADMINS, LEADS_ADMINS_ON),
         ledger=(PAGE_OF_ADMINS, SAME),
         access=(PAGE_OF_ADMINS, SAME),
@@ -242,6 +247,19 @@ TABLE: dict[str, tuple[str, str]] = {
     "surveys/project/<int:project_id>/open/": ("302 404 403 403 200 200 404 200", SAME),
     "surveys/project/<int:project_id>/rename/": ("302 404 403 403 200 200 404 200", SAME),
     "surveys/project/<int:project_id>/responses/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
+    "surveys/project/<int:project_id>/responses/import/": (EDITORS, "302 404 403 403 303 303 404 303"),
+    "surveys/project/<int:project_id>/responses/import/file/": (
+        NO_SUCH_METHOD_FOR_EDITORS,
+        "302 404 403 403 400 400 404 400",
+    ),
+    "surveys/project/<int:project_id>/responses/import/progress/": (
+        "302 404 403 403 204 204 404 204",
+        NO_SUCH_METHOD_FOR_EDITORS,
+    ),
+    "surveys/project/<int:project_id>/responses/import/faults/": (
+        "302 404 403 403 404 404 404 404",
+        NO_SUCH_METHOD_FOR_EDITORS,
+    ),
     "surveys/project/<int:project_id>/responses/<uuid:response_id>/": (
         PAGE_OF_MEMBERS,
         NO_SUCH_METHOD_FOR_MEMBERS,
@@ -283,8 +301,10 @@ TABLE: dict[str, tuple[str, str]] = {
         "302 404 204 204 204 204 404 204",
         NO_SUCH_METHOD_FOR_MEMBERS,
     ),
+    "surveys/project/<int:project_id>/results/cross/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/results/export/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/results/exported/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
+    "surveys/project/<int:project_id>/results/over-time/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/results/themes/<int:block_id>/": (
         EDITORS,
         "302 404 403 403 422 422 404 422",
@@ -326,6 +346,7 @@ TABLE: dict[str, tuple[str, str]] = {
         "401 404 404 403 400 400 404 400",
     ),
     "surveys/project/<int:project_id>/script/projects/": (JSON_OF_EDITORS, NO_SUCH_METHOD_OF_EDITORS),
+    "surveys/project/<int:project_id>/script/versions/": (JSON_OF_EDITORS, NO_SUCH_METHOD_OF_EDITORS),
     "surveys/project/<int:project_id>/script/save/": (
         NO_SUCH_METHOD_OF_EDITORS,
         "401 404 404 403 400 400 404 400",
@@ -348,7 +369,8 @@ TABLE: dict[str, tuple[str, str]] = {
     "surveys/project/<int:project_id>/share/qr.svg": (PAGE_OF_MEMBERS, SAME),
     "surveys/project/<int:project_id>/share/qr.png": (PAGE_OF_MEMBERS, SAME),
     "surveys/project/<int:project_id>/share/values/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
-    "surveys/project/<int:project_id>/share/links/": (EDITORS, NO_SUCH_METHOD_FOR_EDITORS),
+    "surveys/project/<int:project_id>/share/people/": (EDITORS, "302 404 403 403 404 404 404 404"),
+    "surveys/project/<int:project_id>/share/links/": (EDITORS, "302 404 403 403 422 422 404 422"),
     "surveys/project/<int:project_id>/share/links/send/": (EDITORS, "302 404 403 403 422 422 404 422"),
     "surveys/project/<int:project_id>/share/links/file/<str:format>/": (EDITORS, NO_SUCH_METHOD_FOR_EDITORS),
     "surveys/project/<int:project_id>/share/links/<uuid:link_id>/": (EDITORS, NO_SUCH_METHOD_FOR_EDITORS),
@@ -368,6 +390,20 @@ TABLE: dict[str, tuple[str, str]] = {
     "surveys/project/delete/": (NOBODY, SAME),
     "surveys/project/restore/": (NO_SUCH_METHOD_FOR_STAFF, "302 404 302 302 302 302 302 302"),
 }
+
+# Addresses of a project that need its owner: a person who may only edit it gets the status of other creators.
+OWNERS_ALONE = (
+    "surveys/project/<path:object_id>/history/",
+    "surveys/project/<int:project_id>/history/",
+    "surveys/project/<int:project_id>/responses/<uuid:response_id>/delete/",
+    "surveys/project/<int:project_id>/responses/import/",
+    "surveys/project/<int:project_id>/responses/<uuid:response_id>/restore/",
+    "surveys/project/<int:project_id>/results/analyse/",
+    "surveys/project/<int:project_id>/results/answers/<int:block_id>/<uuid:response_id>/",
+    "surveys/project/<int:project_id>/results/themes/",
+    "surveys/project/<int:project_id>/share/links/",
+    "surveys/project/<int:project_id>/share/people/",
+)
 
 SCRIPT = "admin/surveys/project/<int:project_id>/script/"
 # Requests of the script editor with a body: method, address, body, and the status for each role.
@@ -391,8 +427,12 @@ FOREIGN_IDS: list[tuple[str, str, str, Any]] = [
     ),
     ("post", f"{PROJECTS}restore/", "project_id", "id=ID"),
     ("get", f"{PROJECTS}<int:project_id>/share/links/send/", "member_id", "?member=ID&who=one"),
+    ("get", f"{PROJECTS}<int:project_id>/share/people/", "member_id", "?search=ID"),
+    ("post", f"{PROJECTS}<int:project_id>/share/links/", "reminder_id", "cancel=ID"),
+    ("post", f"{PROJECTS}<int:project_id>/share/people/", "member_id", "member=ID&level=own"),
     ("get", f"{PROJECTS}<int:project_id>/responses/", "user_id", "?q=ID"),
     ("get", f"{PROJECTS}<int:project_id>/results/", "block_id", "?segment_by=ID"),
+    ("get", f"{PROJECTS}<int:project_id>/results/cross/", "block_id", "?rows=ID&columns=completed.day"),
     ("get", "admin/communities/member/", "member_id", "?q=ID"),
     ("get", "admin/communities/member/invite/", "invitation_id", "?after=ID"),
     ("post", "admin/communities/member/invite/", "invitation_id", "action=revoke&invitation=ID"),

@@ -26,12 +26,13 @@ SINCE = {"since": "2026-01-01T00:00:00Z"}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`{name}` in a body stands for an id of the community. `of` renames arguments of the path."""
+    """`{name}` in a body or a query stands for an id of the community. `of` renames arguments of the path."""
 
     who: str
     status: int
     body: Any = None
     of: Mapping[str, str] = field(default_factory=dict)
+    query: str = ""
 
 
 DRAFT = {"project_id": "draft_id"}
@@ -112,6 +113,8 @@ TABLE: dict[str, Row] = {
     "codebook.partial_update": Row(OWN_OR_ANY, 200, {"themes": []}, QUESTION),
     "codebook.correct": Row(OWN_OR_ANY, 200, {"themes": []}, QUESTION),
     "results.retrieve": Row(EVERYBODY, 200),
+    "results.cross": Row(EVERYBODY, 200, query="?rows={block_id}&columns=completed.day"),
+    "results.participation": Row(EVERYBODY, 200),
     "export.retrieve": Row(EVERYBODY, 200),
 }
 
@@ -129,7 +132,9 @@ STATES: dict[str, list[tuple[Mapping[str, str], str]]] = {
         for action in (
             "analysis.retrieve",
             "codebook.retrieve",
+            "results.cross",
             "results.retrieve",
+            "results.participation",
             "response.list",
             "response.retrieve",
             "export.retrieve",
@@ -142,7 +147,9 @@ OF_CLOSED_ONES = {
     "codebook.retrieve",
     "export.retrieve",
     "response.list",
+    "results.cross",
     "results.retrieve",
+    "results.participation",
 }
 
 # Ids of objects that a body may name: the action, the field, and a body with `ID` in place of the id.

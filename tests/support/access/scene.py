@@ -39,6 +39,7 @@ from communities.models import (
     MailRefusal,
     MailSum,
     Member,
+    ProjectGrant,
     SourceToken,
     User,
 )
@@ -258,6 +259,10 @@ def _projects(filled: FilledCommunity, person: Member, word: str) -> Ids:
     surveys.ShownFigures.objects.create(project=project, sealed=word.encode())
     surveys.QuotaCount.objects.create(project=project, key=word[:32], filled=1)
     surveys.ProofCount.objects.create(project=project, day=date(2026, 1, 31), asked=1)
+    ProjectGrant.objects.create(member=person, project_id=project.pk, level="read")
+    reminder = surveys.Reminder.objects.create(
+        project=project, planned_by=person.user, due_at=timezone.now() + A_YEAR, error=word
+    )
     job = surveys.Generation.objects.create(
         community=filled.community, request={"intent": word}, status="failed", error=word, created_at=NOON
     )
@@ -272,6 +277,7 @@ def _projects(filled: FilledCommunity, person: Member, word: str) -> Ids:
         "text_id": why["id"],
         "option_id": which["options"][0]["id"],
         "job_id": job.pk,
+        "reminder_id": reminder.pk,
     }
 
 
@@ -298,6 +304,9 @@ def _responses(filled: FilledCommunity, person: Member, word: str) -> Ids:
     )
     surveys.ResultsCount.objects.create(
         project=project, part=word, revision=0, changes=0, created_at=NOON, status="failed", error=word
+    )
+    surveys.ResponseFile.objects.create(
+        project=project, sealed=b"x" * 40, row_count=1, created_at=NOON, status="failed", error=word
     )
     surveys.Codebook.objects.create(block_id=ids["text_id"], project=project, version=1)
     theme = surveys.Theme.objects.create(block_id=ids["text_id"], title=f"Theme {word}", since=1)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import statistics as plain_statistics
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
+import pytest
 from django.db import connection
 
 from surveys.engine import statistics
@@ -53,9 +56,34 @@ def _records(packed: bytes) -> list[bytes]:
 def statistics_of(project: Project, within: Collection[Conversation]) -> dict[int, dict[str, Any]]:
     """The statistics of every question by block id, over some conversations."""
     return {
-        block.id or 0: statistics.summarize(block, removed, groups)
+        block.id or 0: _summary(block, removed, groups)
         for block, removed, groups in _questions(project, within)
     }
+
+
+def _summary(
+    block: Block,
+    removed: Sequence[Any],
+    groups: Sequence[AnswerGroup],
+    all_groups: Sequence[AnswerGroup] | None = None,
+) -> dict[str, Any]:
+    """The statistics of a block, with quartiles and deviation by the standard library."""
+    summary = statistics.summarize(block, removed, groups, all_groups=all_groups)
+    stats = summary["stats"]
+    numbers = [each.total for each in groups if each.numbers]
+    is_mixed = block.type in SCALES and any(each.point is None for each in groups if each.numbers)
+    if stats is None or not numbers or is_mixed:
+        return summary
+    several = numbers if len(numbers) > 1 else numbers * 2
+    quartiles = plain_statistics.quantiles(several, n=4, method="inclusive")
+    stats |= {
+        name: pytest.approx(float(number))
+        for name, number in zip(("lower_quartile", "median", "upper_quartile"), quartiles, strict=True)
+    }
+    stats["standard_deviation"] = None
+    if len(numbers) > 1:
+        stats["standard_deviation"] = pytest.approx(float(plain_statistics.stdev(map(Fraction, numbers))))
+    return summary
 
 
 def segments_of(
@@ -69,7 +97,7 @@ def segments_of(
         inside = [each for each in within if entry.key in _entries(block, each)]
         parts = {each.id: groups for each, _, groups in _questions(project, inside)}
         found[entry.key] = {
-            each.id or 0: statistics.summarize(each, gone, parts[each.id], all_groups=all_groups)
+            each.id or 0: _summary(each, gone, parts[each.id], all_groups)
             for each, gone, all_groups in questions
         }
     return found

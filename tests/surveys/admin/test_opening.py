@@ -104,7 +104,7 @@ def test_a_time_to_come_is_said_before_opening_and_a_past_one_is_not(staff: Staf
         ({"type": "poll", "privacy_mode": "anonymous"}, "once it is closed. You can change this below."),
         ({"share_results": True}, "Its totals are shared: members, and everybody with the address"),
         ({"privacy_mode": "transparent"}, "Members of the community can see its results."),
-        ({"privacy_mode": "anonymous"}, "Only the author and the community’s admins see its results"),
+        ({"privacy_mode": "anonymous"}, "Only the authors and the community’s admins see its results"),
     ],
 )
 def test_who_sees_the_results_is_said_before_opening(

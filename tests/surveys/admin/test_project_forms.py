@@ -263,6 +263,7 @@ def test_times_are_read_in_the_projects_zone_though_a_page_of_another_community_
 def test_a_creator_reads_the_settings_of_others_and_writes_none(staff: Staff, name: str) -> None:
     creator = project_staff("creator")
     project = draft()
+    creator.given("read", project.pk)
 
     page = creator.read(tab(project.pk, name))
 

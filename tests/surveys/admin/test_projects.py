@@ -415,3 +415,26 @@ def test_the_form_says_where_no_ai_writes(settings: Any) -> None:
     assert "No AI is connected here." in without
     assert "AI drafts the questions" not in without
     assert "AI drafts the questions" in staff.read(address)
+
+
+@pytest.mark.parametrize(
+    ("audience", "expected"), [({}, "private"), ({"participation": "open_web"}, "open_web")]
+)
+def test_a_new_project_is_no_template_for_others_and_asks_who_may_answer(
+    audience: dict[str, str], expected: str
+) -> None:
+    """Rule 2.40."""
+    staff = project_staff()
+
+    sent = {"name": "Tea?", "type": "convo", "privacy_mode": "semi-private", "start": "empty", **audience}
+    staff.post("surveys_project_add", **sent)
+    page = staff.read("/admin/surveys/project/add/")
+
+    made = Project.objects.get(name="Tea?")
+    assert (made.is_cloneable, made.participation) == (False, expected)
+    assert "Anyone with the link" in page
+    assert "Only people who have joined this community." in page
+    assert (
+        "checked"
+        not in re.findall(r'<input[^>]*name="is_cloneable"[^>]*>', staff.read(tab(made.pk, "share")))[0]
+    )

@@ -140,8 +140,8 @@ def test_the_list_tells_who_when_how_much_and_whence(client):
     assert row_titles(shown) == ["crm &amp; &lt;co", "crm-7"]
     assert '<td data-label="Answers" class="number">2</td>' in shown
     assert f'<td data-label="First answers">red · &lt;b&gt;{"x" * 36}…</td>' in shown
-    assert "Complete</span>" in shown
-    assert "So far</span>" in shown
+    assert "Completed</span>" in shown
+    assert "Partial</span>" in shown
 
 
 def test_the_list_is_narrowed_sorted_and_searched(client):

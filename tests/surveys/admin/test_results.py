@@ -9,6 +9,7 @@ from communities.models import User
 from surveys.models import Analysis
 from surveys.services.results import figures
 from tests.factories import MemberFactory
+from tests.support.caller import Caller
 from tests.support.staff import signed_in
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import (
@@ -16,6 +17,7 @@ from tests.support.surveys.project_tabs import (
     ROLES,
     client_as,
     look,
+    project_staff,
     respond,
     superuser,
     tab,
@@ -32,6 +34,7 @@ PAGES = [
     "results_export",
     "results_counting",
     "results_exported",
+    "results_over_time",
 ]
 
 
@@ -328,3 +331,18 @@ def test_many_segments_are_in_the_table_and_the_first_are_drawn(client):
 
     assert "The first 8 of 30 segments are drawn; the table has all." in seen
     assert "AD o29" in seen
+
+
+def test_responses_and_answered_questions_are_two_numbers_with_two_names():
+    """Rule 6.294."""
+    staff = project_staff()
+    made = scenario.project(CHOICE, TEXT, community=staff.community)
+    scenario.say(scenario.begin(made, "a"), 0, "Because")
+    scenario.say(scenario.begin(made, "b"), 0)
+    results = Caller(community=staff.community).get(f"/projects/{made.pk}/analysis/results").json()
+
+    page = staff.read(tab(made.pk))
+
+    assert (results["conversation_count"], results["response_count"]) == (2, 3)
+    assert "Responses</dt><dd>2<" in page
+    assert "Answered questions</dt><dd>3<" in page

@@ -11,6 +11,7 @@ from surveys.models import ResultsCount
 from surveys.services.results import figures, very_large
 from tests.support.caller import Caller
 from tests.support.staff import Staff
+from tests.support.surveys.panel import panel, people
 from tests.support.surveys.project_tabs import superuser, tab
 from tests.support.surveys.quizzes import quiz
 from tests.support.surveys.sent_fields import PEOPLE, answer, made_by
@@ -163,8 +164,30 @@ def test_a_field_filters(client: Client, project: dict[str, Any], query: str, co
 def test_a_field_divides(client: Client, project: dict[str, Any]) -> None:
     html = page(client, project, "?segment_by=field.customer")
 
-    assert "Compared by: field.customer" in html
+    assert "Compared by: customer" in html
     assert "Not given" in html
+
+
+def test_numbers_times_and_scores_are_compared_in_bands(client: Client) -> None:
+    """Rule 6.321."""
+    made = panel(Caller(), people(6, seed=1))
+    ids = {each["name"].lower(): each["id"] for each in made["script"]["blocks"]}
+
+    bands = page(client, made, f"?segment_by={ids['age']}&bands=18,%2030.5")
+    groups = page(client, made, f"?segment_by={ids['recommend']}:groups&bands=18")
+
+    assert "Compared by: How old?" in bands
+    assert "18 to under 30.5" in bands
+    assert "Passives (7 and 8)" in groups
+    for by in ("completed.week", "score", ids["doubled"], ids["order"], f"{ids['stars']}&bands=3"):
+        assert "Compared by: " in page(client, made, f"?segment_by={by}")
+
+
+def test_wrong_bands_are_told_at_their_field(client: Client, project: dict[str, Any]) -> None:
+    """Rule 6.321."""
+    html = page(client, project, f"?segment_by={project['script']['blocks'][2]['id']}&bands=30,18", 400)
+
+    assert 'id="bands-error">The numbers at which bands begin grow' in html
 
 
 @pytest.mark.parametrize(

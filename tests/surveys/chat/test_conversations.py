@@ -200,3 +200,18 @@ def test_a_number_is_read_as_its_writers_language_has_it(chat):
     marit.write("12,500")
 
     assert stored() == [("minutes", "12500")]
+
+
+def test_a_full_project_refuses_the_end_and_marks_the_response(chat):
+    """Rule 6.290."""
+    chat.open({**GAME, "name": "first"}, GAME, settings={"max_completes": 1})
+    marit, ola = chat.agent(), chat.agent()
+    for each in (marit, ola):
+        each.press("Answer", message=chat.message())
+        each.press("Blitz")
+    marit.press("Blitz")
+
+    ola.press("Blitz")
+
+    assert "kept as an unfinished response" in ola.text
+    assert Conversation.objects.get(completed_at=None).outcome == "full"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from communities.ground.actors import Level
 from communities.ground.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from surveys.models import Project, ScriptDraft
 from surveys.services.drafts import duplicates
@@ -357,8 +359,9 @@ def test_a_project_without_a_draft_is_duplicated_without_one():
     caller = Caller()
     made = caller.make(TEXT)
     creator = caller.beside("creator")
+    given = replace(creator.actor, grants={int(made["id"]): Level.READ})
 
-    copy = duplicates.duplicate(actor=creator.actor, project_id=int(made["id"]), at=NOON)
+    copy = duplicates.duplicate(actor=given, project_id=int(made["id"]), at=NOON)
 
     assert copy.author_id == creator.user.pk
     assert not ScriptDraft.objects.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -455,3 +456,107 @@ def test_whatever_a_draft_starts_from_has_no_names_like_positions():
     assert [block["name"] for block in copied] == ["which_colour", "why"]
     assert copied[1]["prompt"] == "Why [which_colour]?"
     assert [block["name"] for block in imported] == ["how_old_are_you", "why", "welcome"]
+
+
+# --- An earlier version -----------------------------------------------------------------------------
+
+
+def versions(scene: Scene, search: str = "") -> list[Any]:
+    found: list[Any] = scene.staff.send("get", f"{scene.base}versions/?search={search}").json()["versions"]
+    return found
+
+
+def write(scene: Scene, blocks: list[Any]) -> None:
+    answer = scene.caller.put(f"/projects/{scene.made['id']}/script", {"blocks": blocks})
+    assert answer.status_code == 200, answer.content
+
+
+def said(block: dict[str, Any]) -> Any:
+    """What a block is, apart from ids: its options in their order, and the places of its right answers."""
+    options = [(each["value"], each["label"], each["score_values"]) for each in block["options"] or ()]
+    right = block["correct_answer_indexes"]
+    names = ("name", "type", "prompt", "section", "required", "hide_when", "show_when", "description")
+    return [[block[name] for name in names], options, right]
+
+
+def test_each_earlier_version_is_as_the_script_was() -> None:
+    """Rule 3.190."""
+    scene = Scene({**TEXT, "name": "first"}, scoring_enabled=True)
+    chance = Random(28)
+    before, written = [], []
+    for step in range(12):
+        blocks = scene.caller.get(f"/projects/{scene.made['id']}/script").json()["blocks"]
+        before.insert(0, blocks)
+        write(scene, changed(blocks, step, chance))
+        written.append(step)
+
+    found = versions(scene)
+
+    assert len(found) == len(written)
+    for each, blocks in zip(found, before, strict=True):
+        answered = scene.ask({"version": each["id"]}).json()
+        assert [said(block) for block in answered["blocks"]] == [said(block) for block in blocks]
+        assert answered["violations"] == []
+
+
+def changed(blocks: list[Any], step: int, chance: Random) -> list[Any]:
+    """Another script: blocks and options are added, removed, moved and changed."""
+    blocks = [{name: value for name, value in block.items() if name != "position"} for block in blocks]
+    for block in chance.sample(blocks, k=min(2, len(blocks))):
+        block["prompt"] = f"Changed at step {step}?"
+        if block["options"]:
+            options = [{**each, "display_order": None} for each in block["options"]]
+            chance.shuffle(options)
+            new = {"value": f"Option of step {step}", "score_values": {"score": step}}
+            block |= {"options": [*options[-3:], new], "correct_answer_ids": [options[-1]["id"]]}
+    if len(blocks) > 3:
+        blocks.remove(chance.choice(blocks))
+    new_block = {**CHOICE, "name": f"step_{step}", "correct_answer_index": 1}
+    blocks.insert(
+        chance.randint(0, len(blocks)), chance.choice([new_block, {**TEXT, "name": f"step_{step}"}])
+    )
+    if step % 3 == 0:
+        chance.shuffle(blocks)
+    return blocks
+
+
+def test_blocks_that_the_script_still_has_keep_their_ids_in_an_earlier_version() -> None:
+    """Rule 3.190."""
+    scene = Scene({**TEXT, "name": "kept"}, {**CHOICE, "name": "gone"})
+    kept, _ = scene.made["script"]["blocks"]
+    write(scene, [{**kept, "prompt": "New?"}])
+
+    [latest] = versions(scene)
+    back = scene.ask({"version": latest["id"]}).json()["blocks"]
+
+    assert (latest["added"], latest["removed"], latest["changed"]) == (0, 1, 1)
+    assert [(each["name"], each["id"], each["prompt"]) for each in back] == [
+        ("kept", kept["id"], kept["prompt"]),
+        ("gone", None, CHOICE["prompt"]),
+    ]
+    assert [option["id"] for option in back[1]["options"]] == [None] * len(CHOICE["options"])
+
+
+def test_versions_are_found_by_who_changed_the_script() -> None:
+    scene = Scene()
+    write(scene, [CHOICE])
+    [latest] = versions(scene)
+
+    assert [each["id"] for each in versions(scene, latest["by"][:4].upper())] == [latest["id"]]
+    assert versions(scene, "nobody of that name") == []
+
+
+@pytest.mark.parametrize(
+    ("version", "status"), [("none", 400), (7, 400), ("0197f7a0-0000-7000-8000-000000000000", 404)]
+)
+def test_a_version_that_does_not_exist_is_refused(version: object, status: int) -> None:
+    assert Scene().ask({"version": version}).status_code == status
+
+
+def test_the_versions_of_another_script_are_no_versions_of_this_one() -> None:
+    scene, other = Scene(), Scene()
+    write(other, [CHOICE])
+    [entry] = versions(other)
+
+    assert scene.ask({"version": entry["id"]}).status_code == 404
+    assert versions(scene) == []

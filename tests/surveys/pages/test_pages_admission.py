@@ -122,7 +122,7 @@ def test_in_a_frame_the_sign_in_opens_in_a_window_of_its_own() -> None:
     ("privacy_mode", "told"),
     [
         ("transparent", "Everybody in the community can see who answered what."),
-        ("semi-private", "Only the author and the community’s admins can see"),
+        ("semi-private", "Only the authors and the community’s admins can see"),
         ("anonymous", "Your answers are anonymous"),
     ],
 )

@@ -29,7 +29,7 @@ def asks_where(address: str | None) -> None:
     [
         ("anonymous", "Your answers are anonymous"),
         ("transparent", "Everybody in the community can see"),
-        ("semi-private", "Only the author and the community’s admins can see"),
+        ("semi-private", "Only the authors and the community’s admins can see"),
     ],
 )
 @pytest.mark.parametrize("kind", ["convo", "poll"])

@@ -215,7 +215,7 @@ def test_a_vote_that_can_be_changed_stays_in_the_browser_until_the_poll_closes()
         ("transparent", "Everybody in the community can see the answers that you give here."),
         (
             "semi-private",
-            "Only the author and the community’s admins can see the answers that you give here.",
+            "Only the authors and the community’s admins can see the answers that you give here.",
         ),
         ("anonymous", "Your answers are anonymous: nothing that we store joins them to you."),
     ],

@@ -105,11 +105,12 @@ def test_the_score_of_promoters_has_its_sign():
     ]
 
 
-def item(value, rank, first, ranked):
+def item(value, points, rank, first, ranked):
     return {
         "option_id": 1,
         "value": value,
         "label": None,
+        "points": points,
         "average_rank": rank,
         "first_choice_count": first,
         "ranked_count": ranked,
@@ -117,7 +118,9 @@ def item(value, rank, first, ranked):
 
 
 def test_a_ranking_is_drawn_best_first_and_what_nobody_ranked_last():
-    drawn = card("ranking", ranking=[item("a", 2.5, 0, 4), item("b", None, 0, 0), item("c", 1.0, 4, 4)])
+    drawn = card(
+        "ranking", ranking=[item("a", 6, 2.5, 0, 4), item("b", 0, None, 0, 0), item("c", 12, 1.0, 4, 4)]
+    )
 
     assert [(bar.text, bar.share, bar.width) for bar in drawn.places] == [
         ("c", "12", "100.00"),
@@ -131,10 +134,10 @@ def test_a_ranking_is_drawn_best_first_and_what_nobody_ranked_last():
 
 def test_an_item_that_few_put_first_does_not_stand_above_one_that_all_have_placed():
     ranking = [
-        item("few", 1.0, 2, 2),
-        item("all", 1.8, 2, 10),
-        item("none", None, 0, 0),
-        item("rest", 2.0, 6, 8),
+        item("few", 4, 1.0, 2, 2),
+        item("all", 12, 1.8, 2, 10),
+        item("none", 0, None, 0, 0),
+        item("rest", 8, 2.0, 6, 8),
     ]
     block = Block("ranking", rank_top_n=2)
 
@@ -149,11 +152,47 @@ def test_an_item_that_few_put_first_does_not_stand_above_one_that_all_have_place
     assert "gives 2 points to its first place" in drawn.note
 
 
-def test_numbers_all_alike_and_none_at_all_can_be_drawn():
-    alike = card("open_numeric", stats={"count": 4, "mean": 3.0, "min": 3, "max": 3})
-    none = card("open_numeric", stats={"count": 0, "mean": None, "min": None, "max": None})
+def numbers(count=4, **stats):
+    names = ("mean", "min", "lower_quartile", "median", "upper_quartile", "max", "standard_deviation")
+    return {"count": count, **dict.fromkeys(names), **stats}
 
-    assert alike.track.x == "50.00"
+
+def test_numbers_are_drawn_as_a_histogram_and_told_in_facts():
+    """Rules 6.300 and 6.301."""
+    ranges = [
+        {"from": 10, "to": 20, "count": 1, "percentage": 25.0},
+        {"from": 20, "to": 30, "count": 3, "percentage": 75.0},
+    ]
+    stats = numbers(mean=22.5, min=18, lower_quartile=20, median=23.5, upper_quartile=26, max=25)
+    stats["standard_deviation"] = 3.109
+    whole = {"width": 10, "is_whole": True, "ranges": ranges}
+
+    ages = card("open_numeric", stats=stats, histogram=whole)
+    sizes = card("open_numeric", stats=stats, histogram={**whole, "is_whole": False})
+    hidden = card("open_numeric", stats=numbers(mean=22.5), histogram=None)
+
+    assert [(each.text, each.share) for each in ages.columns] == [("10–19", "25%"), ("20–29", "75%")]
+    assert [each.text for each in sizes.columns] == ["10–20", "20–30"]
+    assert (ages.note, sizes.note) == ("", charts.RANGES)
+    assert [(fact.name, fact.value) for fact in ages.facts] == [
+        ("Mean", "22.5"),
+        ("Median", "23.5"),
+        ("Middle half", "20–26"),
+        ("Standard deviation", "3.11"),
+        ("Lowest", "18"),
+        ("Highest", "25"),
+    ]
+    assert [fact.name for fact in hidden.facts] == ["Mean"]
+    assert hidden.columns == ()
+
+
+def test_numbers_all_alike_and_none_at_all_can_be_drawn():
+    ranges = [{"from": 3, "to": 4, "count": 4, "percentage": 100.0}]
+    histogram = {"width": 1, "is_whole": True, "ranges": ranges}
+    alike = card("open_numeric", stats=numbers(mean=3.0), histogram=histogram)
+    none = card("open_numeric", stats=numbers(count=0))
+
+    assert [(bar.text, bar.share) for bar in alike.bars] == [("3", "100%")]
     assert none.notice == "None of the answers is a number."
     assert none.table is None
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import random
 from collections import Counter
+from collections.abc import Callable
+from functools import partial as partial_of
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.urls import reverse
 
 from communities.ground.statements import fetch_rows
 from surveys.engine import where
@@ -19,6 +22,7 @@ from surveys.services.ground import selecting
 from surveys.services.scripts import cache as script_cache
 from tests.support.caller import Caller, faults
 from tests.support.effort import examples
+from tests.support.staff import Staff
 from tests.support.surveys.imports import answers_of, imported, listed, partial, past
 
 pytestmark = pytest.mark.django_db
@@ -343,17 +347,78 @@ def test_many_names_are_counted_in_several_statements(project: Any) -> None:
     assert counts == [len(_selected(project, script, 'colour = "red"'))] * 20
 
 
+@pytest.fixture
+def doors(caller: Caller, project: Any) -> dict[str, Callable[[], Any]]:
+    """The requests that select by an expression and hold no other slot."""
+    staff = Staff(community=caller.community)
+    at = int(project["id"])
+    blocks = {block["name"]: block["id"] for block in project["script"]["blocks"]}
+    response = Conversation.objects.filter(project_id=at).first()
+    assert response is not None
+    pages = {
+        "responses": reverse("admin:surveys_project_responses", args=[at]),
+        "response": reverse("admin:surveys_project_response", args=[at, response.pk]),
+        "answers": reverse("admin:surveys_project_results_answers", args=[at, blocks["why"]]),
+    }
+    query = _query(FIRE)
+    return {
+        "interface": lambda: caller.get(f"/projects/{at}/responses?{query}"),
+        **{name: partial_of(staff.client.get, f"{path}?{query}") for name, path in pages.items()},
+    }
+
+
 def test_one_community_selects_among_many_once_at_a_time(
-    caller: Caller, project: Any, monkeypatch: pytest.MonkeyPatch
+    caller: Caller, project: Any, doors: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rule 6.279."""
     monkeypatch.setattr(selecting, "MUCH_WORK", 0)
     monkeypatch.setattr(selecting, "SECONDS_TO_WAIT", 0.0)
-    path = f"/projects/{project['id']}/responses?{_query(FIRE)}"
-
-    assert caller.get(path).status_code == 200
     script = _script(project)
+
+    before = {name: ask().status_code for name, ask in doors.items()}
     with selecting.slot(FIRE, responses=lambda: 1, script=lambda: script, community_id=caller.community.pk):
-        refused = caller.get(path)
-    assert (refused.status_code, refused["Retry-After"]) == (503, "5")
-    assert caller.get(path).status_code == 200
+        refused = {name: ask() for name, ask in doors.items()}
+    after = {name: ask().status_code for name, ask in doors.items()}
+
+    assert before == after == dict.fromkeys(doors, 200)
+    assert {(each.status_code, each["Retry-After"]) for each in refused.values()} == {(503, "5")}
+
+
+def test_a_statement_that_selects_for_too_long_is_stopped(
+    doors: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 6.279."""
+    monkeypatch.setattr(selecting, "MOST_SECONDS", 0.05)
+    monkeypatch.setattr(selecting._Compiler, "condition", lambda *_: ("pg_sleep(1) IS NOT NULL", []))
+
+    for name, ask in doors.items():
+        refused = ask()
+        assert (refused.status_code, refused["Retry-After"]) == (503, "5"), name
+        assert "takes too long" in refused.content.decode(), name
+
+
+def test_the_options_of_lists_are_work(project: Any) -> None:
+    """Rule 6.279: a list is unpacked once, and looked through at each mention."""
+    script = _script(project)
+    drinks, places = len(DRINKS), len(PLACES)
+
+    def listed(text: str) -> int:
+        return (
+            selecting.work([text], script=script)
+            - selecting.work(['"1" = "1"'], script=script)
+            - len(text)
+            + 9
+        )
+
+    unpacked, looked_up = selecting._TO_LIST, selecting._TO_LOOK_UP
+    assert listed('colour = "red"') == 0
+    assert listed("drinks in places") == (unpacked + looked_up) * (drinks + places)
+    assert listed("drinks in places OR places in drinks") == (unpacked + 2 * looked_up) * (drinks + places)
+
+
+def test_two_lists_are_compared_without_walking_over_all_pairs(project: Any) -> None:
+    """Rule 6.279: the elements of one are keys."""
+    sql, _ = selecting.meaning("drinks in places", script=_script(project))
+
+    assert "jsonb_exists_any" in sql
+    assert "&&" not in sql

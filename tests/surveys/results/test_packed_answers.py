@@ -10,8 +10,8 @@ from django.utils import timezone
 from surveys.models import Block, Conversation, Option
 from surveys.services.conversations import removal
 from surveys.services.conversations import service as conversations
+from surveys.services.counting import answer_groups, packed
 from surveys.services.counting import counts as counting
-from surveys.services.counting import packed
 from surveys.services.ground import anonymity
 from surveys.services.results import figures
 from surveys.services.results.figures import Selection
@@ -100,6 +100,7 @@ def counted(figures_of):
 @pytest.mark.parametrize(("seed", "privacy"), [(1, "members_only"), (2, "anonymous")])
 def test_packed_answers_are_the_rows_and_their_figures_those_of_the_rows(seed, privacy, monkeypatch):
     monkeypatch.setattr(counting, "CONVERSATIONS_AT_ONCE", 7)
+    monkeypatch.setattr(packed, "_ROWS_AT_ONCE", 3)
     chance = Random(seed)
     made = scenario.project(*SCRIPT, privacy_mode=privacy)
     talks = [walk(made, chance, chance.randint(0, 16)) for _ in range(18)]
@@ -152,6 +153,24 @@ def test_a_vote_that_is_changed_or_taken_back_is_packed_anew():
     assert plain_counts.unequal_packs() == []
     assert [each["count"] for each in told.blocks[0]["distribution"]] == [1]
     assert told.blocks[0]["distribution"][0]["value"] == "green"
+
+
+def test_with_too_many_different_numbers_quartiles_are_left_out(monkeypatch):
+    made = scenario.project({"type": "open_numeric"})
+    for number in ("25", "0.5", "3"):
+        scenario.say(scenario.begin(made), number)
+    exact = figures.count(project=made)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(answer_groups, "MOST_LISTED", 2)
+        assert figures.count(project=made) == exact
+    monkeypatch.setattr(packed, "MOST_DIFFERENT", 1)
+    told = figures.count(project=made, selection=Selection(provider="web")).blocks[0]
+
+    stats = exact.blocks[0]["stats"]
+    assert (stats["median"], exact.blocks[0]["histogram"]["ranges"][0]["count"]) == (3, 2)
+    unknown = {"lower_quartile": None, "median": None, "upper_quartile": None}
+    assert (told["stats"], told["histogram"]) == ({**stats, **unknown}, None)
 
 
 def test_ids_far_apart_are_found_by_searching(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -122,7 +123,14 @@ def test_everything_is_divided_by_the_values_of_a_field(admin: Caller, project: 
     told = results(admin, project, "?segment_by=field.customer")
 
     segments = told["segment_by"].pop("segments")
-    assert told["segment_by"] == {"block_id": None, "block_name": None, "prompt": None, "field": "customer"}
+    assert told["segment_by"] == {
+        "by": "field.customer",
+        "title": "customer",
+        "block_id": None,
+        "block_name": None,
+        "prompt": None,
+        "field": "customer",
+    }
     assert [(each["value"], each["label"], each["count"]) for each in segments] == [
         ("acme", None, 2), ("ACME", None, 1), ("bolt", None, 1), ("", "Not given", 1),
     ]  # fmt: skip
@@ -131,7 +139,16 @@ def test_everything_is_divided_by_the_values_of_a_field(admin: Caller, project: 
         {"red": 1, "green": 1}, {"red": 0, "green": 1}, {"red": 1, "green": 0}, {"red": 1, "green": 0},
     ]  # fmt: skip
     assert [each["stats"]["mean"] for each in stars] == [2.0, 2.0, 5.0, 4.0]
-    assert heights[0]["stats"] == {"count": 2, "mean": 2.0, "min": 1.5, "max": 2.5}
+    assert heights[0]["stats"] == {
+        "count": 2,
+        "mean": 2.0,
+        "min": 1.5,
+        "lower_quartile": 1.75,
+        "median": 2,
+        "upper_quartile": 2.25,
+        "max": 2.5,
+        "standard_deviation": math.sqrt(0.5),
+    }
     assert [each["response_count"] for each in heights] == [2, 0, 1, 0]
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections import Counter
 from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -85,7 +88,11 @@ def test_each_bucket_and_all_of_them_are_told_as_distributions(taken_by_five: Ta
         "count": 5,
         "mean": 1.8,
         "min": 0,
+        "lower_quartile": 0,
+        "median": 3,
+        "upper_quartile": 3,
         "max": 3,
+        "standard_deviation": math.sqrt(2.7),
         "distribution": [entry(0, 2, 40.0), entry(3, 3, 60.0)],
         "max_score": 3,
         "score_correct": {"mean": 1.8, "min": 0, "max": 3, "max_score_correct": 3},
@@ -117,7 +124,11 @@ def test_calculated_numbers_and_texts_are_told_as_distributions(taken_by_five: T
         "count": 5,
         "mean": 5.8,
         "min": 4,
+        "lower_quartile": 4,
+        "median": 7,
+        "upper_quartile": 7,
         "max": 7,
+        "standard_deviation": math.sqrt(2.7),
         "distribution": [entry(4, 2, 40.0), entry(7, 3, 60.0)],
         "other_values": 0,
         "other_count": 0,
@@ -228,6 +239,9 @@ def test_ranges_are_what_plain_counting_says(name: str) -> None:
     assert 2 <= len(ranges) <= derived_counting.MAX_RANGES
     assert total["mean"] == float(sum(numbers) / len(numbers))
     assert (total["min"], total["max"]) == (float(min(numbers)), float(max(numbers)))
+    quartiles = [total[name] for name in ("lower_quartile", "median", "upper_quartile")]
+    assert quartiles == pytest.approx([*map(float, statistics.quantiles(numbers, n=4, method="inclusive"))])
+    assert total["standard_deviation"] == pytest.approx(float(statistics.stdev(map(Fraction, numbers))))
     assert all(one["to"] == other["from"] for one, other in pairwise(ranges))
     plain = Counter(
         next(n for n, each in enumerate(ranges) if number < each["to"] or n == len(ranges) - 1)
@@ -290,7 +304,8 @@ def test_every_value_of_a_field_that_is_counted_is_listed() -> None:
     caller = Caller()
     project = Project.objects.get(pk=int(quiz(caller, [])["id"]))
     stored = script_cache.get(project.pk, project.revision).stored
-    counted = {"ranges": [["score", name, "sea", 1, "1", "1", "1", "6"] for name in (None, "7", "8")]}
+    one = [1, "1", "1", "1", "6", "1", ["1"] * 6]
+    counted = {"ranges": [["score", name, "sea", *one] for name in (None, "7", "8")]}
     values = [DistributionEntry((None, name), name, None) for name in ("7", "8")]
     options = [DistributionEntry((7, None), "red", None)]  # the option 8 is none any more
 

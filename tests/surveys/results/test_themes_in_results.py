@@ -228,3 +228,25 @@ def test_the_results_page_compares_themes_and_follows_filters(made: tuple[Caller
     assert "Themes of 2 answers" in narrowed
     assert "6 answers to Why?" in whole  # the summary
     assert "6 answers to Why?" not in narrowed
+
+
+def test_themes_divide_the_results(made: tuple[Caller, dict[str, Any]]) -> None:
+    """Rule 6.324."""
+    caller, project = made
+    text = project["script"]["blocks"][3]
+
+    told = results(caller, project, f"?segment_by={text['id']}")
+
+    segments = told["segment_by"]["segments"]
+    assert [(each["label"], each["count"]) for each in segments] == [
+        ("Slow", 3), ("Dear", 2), ("Kind", 1), ("No theme", 1),
+    ]  # fmt: skip
+    for n, name in enumerate(["slow", "dear", "kind"]):
+        inside = [person for person in PEOPLE if name in tags_of(person[-1] or "")]
+        assert told["blocks"][2]["segments"][n]["response_count"] == len(
+            [person for person in inside if person[3] is not None]
+        )
+    refused = caller.get(
+        f"/projects/{project['id']}/analysis/results?segment_by={project['script']['blocks'][4]['id']}"
+    )
+    assert faults(refused) == {("segment_by", "not_found")}

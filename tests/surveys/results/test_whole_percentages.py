@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from surveys.chat import reports
 from surveys.chat import results as chat_results
 from surveys.drawing.bars import draw_results
 from surveys.drawing.figures import charts, fields, scores, segments
@@ -80,6 +81,17 @@ def shares_of_a_promoter_score() -> list[str]:
     return [part.share for part in charts.nps_parts({"detractors": 1, "passives": 1, "promoters": 1})]
 
 
+def shares_of_numbers() -> list[str]:
+    stats = dict.fromkeys(("min", "lower_quartile", "median", "upper_quartile", "max"), 2)
+    ranges = [{"from": n, "to": n + 1, "count": 1, "percentage": 33.33} for n in (1, 2, 3)]
+    numbers = entry(
+        "open_numeric",
+        stats={"count": 3, "mean": 2.0, **stats, "standard_deviation": 1.0},
+        histogram={"width": 1, "is_whole": True, "ranges": ranges},
+    )
+    return [each.share for each in charts.draw_card(numbers, None, script=Script(()), number=1).columns]
+
+
 def shares_of_segments() -> list[str]:
     part = {**entry("single_punch", distribution=one_each(*"abc", of_option=True)), "count": 3}
     legend = [segments.Series("A", "All", 3, 3, "s1")]
@@ -91,7 +103,7 @@ def shares_of_segments() -> list[str]:
 def shares_of_a_field() -> list[str]:
     field = {"name": "team", "count": 3, "other_values": 1, "other_count": 1}
     counted = Figures(**figures(fields=[{**field, "distribution": one_each(*"ab", of_option=False)}]))
-    [card] = fields.field_cards(counted, divided_by=None, is_filtered=False)
+    [card] = fields.field_cards(counted, is_filtered=False)
     return [bar.share for bar in card.bars]
 
 
@@ -122,11 +134,17 @@ def shares_in_chat() -> list[str]:
     return [tally.percent for tally in chat_results.tallies(BLOCK, votes)]
 
 
+def shares_in_a_report() -> list[str]:
+    choice = entry("single_punch", distribution=one_each(*"abc", of_option=True))
+    return [tally.percent for tally in reports.panel(choice).tallies]
+
+
 @pytest.mark.parametrize(
     "shares",
     [
         shares_of_choices,
         shares_of_a_scale,
+        shares_of_numbers,
         shares_of_a_promoter_score,
         shares_of_segments,
         shares_of_a_field,
@@ -134,6 +152,7 @@ def shares_in_chat() -> list[str]:
         shares_on_the_page_of_a_poll,
         shares_on_the_page_of_a_poll_with_a_scale,
         shares_in_chat,
+        shares_in_a_report,
     ],
     ids=lambda each: each.__name__,
 )

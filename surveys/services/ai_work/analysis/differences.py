@@ -3,10 +3,9 @@
     between_groups(project=…, counted=…, covers=…)    groups by their answer to a single choice
     since(earlier, blocks)                            answers since an earlier analysis and those before it
 
-Each pair is a table of counts, tested by Pearson's chi-squared test of homogeneity. Holm's correction (1979)
-keeps the chance of any false alarm below LEVEL. A difference is reported only if it is also large enough to
-matter, with Cramér's V of at least LEAST_EFFECT. Tables with small expected counts are left out (Cochran's
-rule, 1954).
+Each pair is a table of counts, tested by Pearson's chi-squared test (`surveys.engine.chance`), corrected for
+the number of tests. A difference is reported only if it is also large enough to matter, with Cramér's V of at
+least LEAST_EFFECT. Tables with small expected counts are left out.
 """
 
 from __future__ import annotations
@@ -17,15 +16,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from surveys.ai.local.english import MAX_QUOTED_LABEL, format_share, quote
+from surveys.engine import chance
 from surveys.engine.script import SCALES
 from surveys.models import Analysis, Project
 from surveys.services.results import figures
 from surveys.services.results.figures import Figures, Selection
 
-LEVEL = 0.05
 LEAST_EFFECT = 0.1
 LEAST_OF_GROUP = 10  # A group has at least this many respondents.
-LEAST_EXPECTED, MOST_BELOW, FEW_EXPECTED = 1, 0.2, 5  # Cochran's rule sets these limits.
 # At most this many questions divide respondents, because each of them counts all answers once more.
 MOST_QUESTIONS = 3
 MOST_GROUPS = 8
@@ -45,39 +43,20 @@ class _Table:
     sentence: Callable[[int, int], str]
 
     def test(self) -> tuple[float, float]:
-        """The p-value of the chi-squared test, and Cramér's V. (1.0, 0.0) if the table cannot be tested."""
-        from scipy.stats import chi2  # noqa: PLC0415 - takes a second to load, and only workers need it
-
-        totals = [sum(row) for row in self.rows]
-        columns = [sum(column) for column in zip(*self.rows, strict=True)]
-        total = sum(totals)
-        expected = (
-            [[of_row * of_column / total for of_column in columns] for of_row in totals] if total else []
-        )
-        every = [each for row in expected for each in row]
-        if not every or min(every) < LEAST_EXPECTED:
+        """The p-value of the chi-squared test, and Cramér's V. 1 and 0 if the table cannot be tested."""
+        found = chance.chi_squared(self.rows)
+        if found is None:
             return 1.0, 0.0
-        if sum(each < FEW_EXPECTED for each in every) > MOST_BELOW * len(every):
-            return 1.0, 0.0
-        statistic = sum(
-            (count - mean) ** 2 / mean
-            for row, means in zip(self.rows, expected, strict=True)
-            for count, mean in zip(row, means, strict=True)
-        )
-        smaller = min(len(totals), len(columns)) - 1
-        freedom = (len(totals) - 1) * (len(columns) - 1)
-        return float(chi2.sf(statistic, freedom)), math.sqrt(statistic / (total * smaller))
+        return found.p, found.effect
 
     def largest(self) -> tuple[int, int]:
         """The place of the cell whose share in the row exceeds the share in all rows the most."""
-        total = sum(map(sum, self.rows))
-        columns = [sum(column) for column in zip(*self.rows, strict=True)]
-        places = [(n, m) for n in range(len(self.rows)) for m in range(len(columns))]
+        expected = chance.expected_counts(self.rows)
+        places = [(n, m) for n, row in enumerate(self.rows) for m in range(len(row))]
 
         def excess(place: tuple[int, int]) -> float:
             n, m = place
-            expected: float = sum(self.rows[n]) * columns[m] / total
-            return (self.rows[n][m] - expected) / math.sqrt(expected)
+            return (self.rows[n][m] - expected[n][m]) / math.sqrt(expected[n][m])
 
         return max(places, key=excess)
 
@@ -259,12 +238,11 @@ def _of_themes(old: BlockJson, new: BlockJson, prompt: str, at: str) -> Iterator
 def _told(tables: Iterable[_Table]) -> list[str]:
     """The sentences of the tables that differ beyond chance, by their effect."""
     tested = [(*table.test(), table) for table in tables]
-    tested = sorted((each for each in tested if each[1] > 0), key=lambda each: each[0])
-    found: list[tuple[float, str]] = []
-    for n, (p, effect, table) in enumerate(tested):
-        if p * (len(tested) - n) >= LEVEL:  # By Holm's rule, the first table that fails ends the list.
-            break
-        if effect >= LEAST_EFFECT:
-            chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-            found.append((effect, f"{table.sentence(*table.largest())} (chi-squared test, {chance})."))
+    tested = [each for each in tested if each[1] > 0]
+    differs = chance.beyond_chance([p for p, _, _ in tested])
+    found = [
+        (effect, f"{table.sentence(*table.largest())} (chi-squared test, {chance.in_words(p)}).")
+        for (p, effect, table), is_found in zip(tested, differs, strict=True)
+        if is_found and effect >= LEAST_EFFECT
+    ]
     return [sentence for _, sentence in sorted(found, key=lambda each: -each[0])[:MOST_TOLD]]

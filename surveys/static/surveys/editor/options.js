@@ -104,7 +104,7 @@ class Options {
       hidden: cx.block.type !== "multi_punch", title: "An option that cannot be chosen with others",
       onclick: () => this.insert(null, ["None of these"], { is_exclusive: true }) }, "Add “None of these”");
     const paste = h("button", { type: "button", class: "quiet", disabled: !this.canChangeList,
-      onclick: () => askForList(this.noun, (lines) => this.#append(lines)) }, icon("paste"), "Paste a list");
+      onclick: () => askForList(this.noun, (...list) => this.#append(...list)) }, icon("paste"), "Paste a list");
     this.values = h("input",
       { type: "checkbox", onchange: () => { this.showsValues = this.values.checked; this.update(cx.block); } });
     this.pictures = h("input",
@@ -207,22 +207,26 @@ class Options {
 
   /** Options beyond the project's limit stay, with a fault; only options beyond any question's limit are left out.
       Returns the options that were left out. */
-  #append(lines) {
+  #append(lines, values = new Map()) {
     let parts = null;
+    const option = (line) => (values.has(line) ? { ...made(values.get(line)), label: line } : made(line));
     this.change((options) => {
       const filled = options.filter((option) => option.id || option.value.trim());
-      parts = divide(lines, this.most - filled.length);
-      return [...filled, ...parts.taken.map(made)];
+      parts = divide(lines, this.most - filled.length, textsOf(filled));
+      return [...filled, ...parts.taken.map(option)];
     }, "Paste a list");
     this.add.focus();
     return this.#told(parts);
   }
 
   #told(parts) {
-    const says = told(parts, this.noun, this.most);
+    const isCut = parts.tooMany.length && this.cx.block.type === "single_punch" && !this.isMenu;
+    const says = told(parts, this.noun, this.most)
+      + (isCut ? ` A question that is drawn as a menu can have ${MAX_MENU_OPTIONS.toLocaleString("en")}.` : "");
     this.cx.options.announce(says);
     const isFull = (this.cx.block.options ?? []).length >= this.most;
-    return { says, rest: [...parts.tooMany, ...parts.tooLong], isFull };
+    const rest = [...parts.tooMany, ...parts.tooLong];
+    return { says, rest: rest.length ? rest : parts.repeated, isFull: isFull || !rest.length };
   }
 
   /** Several lines pasted into an option: they follow it, and if it is blank the first goes into it. Options still
@@ -232,7 +236,7 @@ class Options {
       || option.score_values;
     const stays = (option) => (option.key === key ? !isBlank : isFilled(option));
     const others = (this.cx.block.options ?? []).filter(stays);
-    const parts = divide(lines, this.most - others.length);
+    const parts = divide(lines, this.most - others.length, textsOf(others));
     if (parts.taken.length) {
       const more = isBlank ? parts.taken.slice(1) : parts.taken;
       this.change((options) => {
@@ -244,7 +248,7 @@ class Options {
       this.#focusAt(this.#indexOf(key) + more.length);
     }
     const left = this.#told(parts);
-    if (left.rest.length) askForList(this.noun, (rest) => this.#append(rest), left);
+    if (left.rest.length) askForList(this.noun, (...rest) => this.#append(...rest), left);
   }
 
   remove(key, { focusBefore = false } = {}) {
@@ -326,6 +330,9 @@ class Options {
     });
   }
 }
+
+/** The texts by which a pasted line repeats an option. @param {BlockOption[]} options */
+const textsOf = (options) => options.flatMap(({ value, label }) => [value, label ?? value]);
 
 function made(value) {
   return { key: newKey(), id: null, value, label: null, emoji: null };

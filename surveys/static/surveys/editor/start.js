@@ -1,19 +1,20 @@
-/* “Start from…”: a sentence from which AI writes a script, a template of the library, a file, or another project's
-   script. The result replaces the draft or is added at its end, as one step that can be undone. “Change by AI” is
-   another way: AI changes the draft by an instruction, and the author reviews the changes by block.
+/* “Start from…”: a sentence from which AI writes a script, a template of the library, a file, another project's
+   script, or an earlier version of this one. The result replaces the draft or is added at its end, as one step that
+   can be undone. “Change by AI” is another way: AI changes the draft by an instruction, and the author reviews the
+   changes by block.
 
      mountStart(element, store, { request, keeping, announce })   answers { open(), openAsAsked() } */
 
 import { Disconnected, SignedOut } from "./api.js";
 import { freeName, title, toWire, withKeys, wordsOf } from "./document.js";
-import { afterPause, attribute, h, icon, plural, text } from "./dom.js";
+import { afterPause, attribute, h, icon, inWords, plural, text } from "./dom.js";
 import { previewFrame } from "./preview.js";
 import { plainText } from "./reach.js";
 import { carryName } from "./renaming.js";
 
 const GOES_ON = "AI goes on writing. The button says when it is ready.";
 const WAYS = { sentence: "A sentence", change: "A change by AI", template: "A template", file: "A file",
-  project: "Another project" };
+  project: "Another project", version: "An earlier version" };
 const IS_LIVE = "While the project is open, its script cannot be replaced. Close the project first.";
 const WORDS = { sentence: "Start from…", change: "Change by AI…" };
 /** The two ways of using AI, with the words of their forms and messages. */
@@ -64,7 +65,7 @@ class Start {
     const { urls } = store;
     this.urls = { generate: urls.generate ?? "generate/", convert: urls.convert ?? "convert/",
       templates: urls.templates ?? "templates/", projects: urls.projects ?? "projects/",
-      preview: urls.preview ?? "preview/" };
+      versions: urls.versions ?? "versions/", preview: urls.preview ?? "preview/" };
     const mayStart = store.mayEdit && !store.isLive;
     this.words = { sentence: h("span", {}, WORDS.sentence), change: h("span", {}, WORDS.change) };
     const tool = (way, drawing) => h("button", { type: "button", class: "quiet", disabled: !mayStart,
@@ -134,7 +135,7 @@ class Start {
     this.#tell("");
     const draw = { sentence: () => this.#asking(), change: () => this.#asking(),
       template: () => this.#templates(), file: () => this.#file(),
-      project: () => this.#projects() };
+      project: () => this.#projects(), version: () => this.#versions() };
     this.panel.replaceChildren(...draw[way]());
     /** @type {HTMLElement | null} */ (this.panel.querySelector("textarea, input"))?.focus();
     if (ASKED[way]) this.#drawJob();
@@ -284,6 +285,16 @@ class Start {
         `Copy the script of ${each.name}`)]);
   }
 
+  /* An earlier version */
+
+  #versions() {
+    return this.#searchable("Search the changes by a person's name", this.urls.versions, "versions",
+      "No change of this script was found.",
+      (each) => [`The script until ${inWords(new Date(each.until))}`, describedChange(each)],
+      (each) => [h("button", { type: "button", class: "button",
+        onclick: () => this.#fetch({ version: each.id }, "Start from an earlier version") }, "Look at this version")]);
+  }
+
   /** A search, its findings as a list of buttons, and what `chosen` draws for the one that was chosen.
    *  @param {string} label @param {string} url @param {string} kind @param {string} none
    *  @param {(each: any) => [string, string]} words @param {(each: any) => Node[]} chosen */
@@ -386,7 +397,7 @@ class Start {
       ...(isTemplate ? [h("p", {}, h("b", {}, "A template fitted to your words"))] : []),
       ...sentences(found.understood ?? [], "What was understood"),
       ...sentences(found.unmet ?? [], found.format ? "What could not be taken over" : "What was not met"),
-      ...(found.method || found.format ? [outlined(blocks)] : []),
+      ...(found.method || found.format || this.way === "version" ? [outlined(blocks)] : []),
       h("div", { class: "sheet-foot" }, hasOwn ? take(true) : null, take(false)));
     /** @type {HTMLElement | null} */ (this.result.querySelector("button:not(:disabled)"))?.focus();
   }
@@ -517,6 +528,14 @@ function costOfChange({ cost, left }) {
 function describedTemplate(template) {
   const counts = `${plural(template.question_count, "question")}, ${plural(template.block_count, "block")}`;
   return `${template.description} ${counts}, about ${plural(template.estimated_minutes, "minute")}.`;
+}
+
+/** What ended a version: “Then Ada added 2 blocks and changed 1.” */
+function describedChange({ by, added, removed, changed }) {
+  const parts = Object.entries({ added, removed, changed }).filter(([, count]) => count)
+    .map(([verb, count]) => `${verb} ${plural(count, "block")}`);
+  const last = parts.pop() ?? "moved blocks, or changed how they are scored";
+  return `Then ${by} ${parts.length ? `${parts.join(", ")} and ${last}` : last}.`;
 }
 
 function placeOf(field) {

@@ -59,10 +59,49 @@ async function notesOn(address) {
   }
 }
 
+const DARK = /prefers-color-scheme:\s*dark/;
+
+/** Draws the page in the frame by day or by night, as chosen: its rules for the night hold or not. */
+function showScheme(frame, scheme) {
+  const shown = frame.contentDocument;
+  if (!shown) return;
+  for (const rule of [...shown.styleSheets].flatMap((sheet) => [...sheet.cssRules])) {
+    if (!(rule instanceof shown.defaultView.CSSMediaRule)) continue;
+    const own = nightRules.get(rule) ?? DARK.test(rule.media.mediaText);
+    nightRules.set(rule, own);
+    if (own) rule.media.mediaText = scheme === "dark" ? "all" : "not all";
+  }
+  shown.documentElement.style.colorScheme = scheme;
+}
+
+/** @type {WeakMap<CSSRule, boolean>} whether a rule was for the night as it was loaded */
+const nightRules = new WeakMap();
+
+/** The buttons Day and Night. */
+function chooseScheme(frame) {
+  const group = /** @type {HTMLElement | null} */ (document.querySelector("[data-scheme]"));
+  if (!group) return;
+  let chosen = "light";
+  frame.addEventListener("load", () => showScheme(frame, chosen));
+  const choose = (scheme) => {
+    chosen = scheme;
+    showScheme(frame, scheme);
+    for (const button of group.querySelectorAll("button")) {
+      button.setAttribute("aria-pressed", String(button.value === scheme));
+    }
+  };
+  group.hidden = false;
+  group.addEventListener("click", (event) => {
+    if (event.target instanceof HTMLButtonElement) choose(event.target.value);
+  });
+  choose(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+}
+
 function showLook(form) {
   const frame = /** @type {HTMLIFrameElement | null} */ (document.querySelector("[data-look-preview]"));
   if (!frame) return;
   const notes = form.querySelector("[data-look-notes]");
+  chooseScheme(frame);
   let timer, newest = 0;
   const draw = async () => {
     const number = ++newest;
@@ -82,6 +121,28 @@ function showLook(form) {
   });
 }
 
+/** The menu of themes writes the theme into the line to paste. */
+function chooseEmbedTheme() {
+  const menu = document.querySelector("[data-embed-theme]");
+  const line = /** @type {HTMLTextAreaElement | null} */ (document.getElementById("embed-lines"));
+  if (!(menu instanceof HTMLElement) || !line) return;
+  const plain = line.value;
+  menu.hidden = false;
+  menu.querySelector("select")?.addEventListener("change", (event) => {
+    const chosen = /** @type {HTMLSelectElement} */ (event.target).value;
+    line.value = chosen ? plain.replace(" async", ` data-theme="${chosen}" async`) : plain;
+  });
+}
+
+/** Opens the folded section to which a link of the page, or its address, leads. */
+function openTarget() {
+  const section = document.getElementById(location.hash.slice(1));
+  if (section instanceof HTMLDetailsElement) section.open = true;
+}
+
+chooseEmbedTheme();
+openTarget();
+window.addEventListener("hashchange", openTarget);
 for (const form of document.querySelectorAll("[data-project-form]")) {
   watchUnsaved(form);
   showPost(form);

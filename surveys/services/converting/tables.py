@@ -1,0 +1,35 @@
+"""Rows of cells in lines of CSV of others, read within limits."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from surveys.services.converting.questionnaire import unreadable
+
+MAX_CELL = 131_072  # characters
+
+
+def lines(text: str, *, most_rows: int, most_columns: int) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV that are not empty, each with its number. The separator is guessed from line 1."""
+    first = text[:MAX_CELL].partition("\n")[0]
+    separator = max(",;\t", key=first.count)
+    try:
+        for n, row in enumerate(csv.reader(io.StringIO(text), delimiter=separator), start=1):
+            if n > most_rows:
+                return
+            if any(cell.strip() for cell in row):
+                yield n, row[:most_columns]
+    except csv.Error:
+        unreadable("must be a CSV with cells of at most 131,072 characters.")
+
+
+def decoded(data: bytes) -> str:
+    """The text in UTF-8, or as older programs for spreadsheets write it."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace").replace("\x00", "")
+    try:
+        return data.decode("utf-8-sig").replace("\x00", "")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace").replace("\x00", "")

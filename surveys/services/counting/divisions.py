@@ -1,0 +1,131 @@
+"""What divides responses into segments: in the counts of NumPy (`packed`) and in statements.
+
+ReportedBlock       a choice, a scale or a ranking (its first choice), read from packed answers
+Values              anything that the database computes of a conversation: fields, bands, times, themes
+division(dividing)  the same in SQL
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Literal
+
+from communities.ground.errors import refuse
+from communities.ground.statements import Part
+from surveys.engine.script import CHOICES, SCALES
+from surveys.engine.statistics import DistributionEntry
+from surveys.services.counting.answer_groups import ReportedBlock
+
+NOT_GIVEN = "Not given"
+Order = Literal["given", "frequent", "day", "week", "month"]
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """How SQL divides conversations `c`: `mark` is the part of `c` that names the segments, with its `values`
+    as parameters, and `in_mark` makes rows of their names from a `mark`.
+    """
+
+    mark: str
+    values: list[Any]
+    in_mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What divides responses into segments by a value, at most `most`.
+
+    `by` names it in requests, and `parameter` is the parameter that did. `mark` is a text of SQL for a
+    conversation `c`, NULL for none; with `is_multiple` it is an array of texts. `entries` are segments even
+    without responses; the one without a name stays last. With `is_open` other values are segments too, by
+    `order`.
+    """
+
+    by: str
+    title: str
+    mark: Part = field(compare=False)
+    most: int
+    entries: tuple[DistributionEntry, ...] = ()
+    is_open: bool = False
+    is_multiple: bool = False
+    order: Order = "given"
+    block: ReportedBlock | None = field(default=None, compare=False)
+    parameter: str = "segment_by"
+
+    @property
+    def field(self) -> str | None:
+        """The name of the field, if it is one."""
+        return self.by.removeprefix("field.") if self.by.startswith("field.") else None
+
+    def segments(self, counts: Mapping[str, int]) -> dict[DistributionEntry, int]:
+        """The segments in order, each with its number of responses, from the numbers by name."""
+        listed = {name_of(each): each for each in self.entries}
+        last = listed.pop("", None)
+        if self.is_open:
+            others = [name for name in counts if name and name not in listed]
+            is_time = self.order in _PERIODS
+            others.sort(key=(lambda name: (0, name)) if is_time else (lambda name: (-counts[name], name)))
+            listed |= {name: DistributionEntry((None, name), name, self._label(name)) for name in others}
+        elif self.order == "frequent":
+            listed = dict(sorted(listed.items(), key=lambda item: -counts.get(item[0], 0)))
+        every = [*listed.values(), *([last] if last else [])]
+        return {each: counts.get(name_of(each), 0) for each in every}
+
+    def _label(self, name: str) -> str | None:
+        return words_of_period(self.order, date.fromisoformat(name)) if self.order in _PERIODS else None
+
+
+_PERIODS = {
+    "day": lambda day: f"{day:%-d %B %Y}",
+    "week": lambda day: f"Week of {day:%-d %B %Y}",
+    "month": lambda day: f"{day:%B %Y}",
+}
+Dividing = ReportedBlock | Values | None
+
+
+def words_of_period(period: str, day: date) -> str:
+    """A day, a week or a month in words; `day` is its first day."""
+    return _PERIODS[period](day)
+
+
+def name_of(entry: DistributionEntry) -> str:
+    """A segment's name in the counts: an option's id, a point, or a value."""
+    option_id, point = entry.key
+    return str(point if option_id is None else option_id)
+
+
+def is_scale(by: ReportedBlock) -> bool:
+    """Whether points divide responses, and not options."""
+    return by.block.type in SCALES
+
+
+def division(dividing: Dividing) -> Division | None:
+    match dividing:
+        case None:
+            return None
+        case Values():
+            sql, values = dividing.mark
+            names = "unnest(mark)" if dividing.is_multiple else "(SELECT mark WHERE mark IS NOT NULL)"
+            return Division(sql, values, names)
+        case ReportedBlock(block):
+            kind = "scale" if is_scale(dividing) else "choice" if block.type in CHOICES else "ranking"
+            return Division("c.state->'answers'->%s", [str(dividing.id)], _NAMES[kind])
+
+
+_NAMES = {
+    "choice": "jsonb_array_elements_text(mark->'option_ids')",
+    "ranking": "(SELECT mark->'option_ids'->>0 WHERE mark->'option_ids'->>0 IS NOT NULL)",
+    "scale": "(SELECT trim_scale((mark->>'number')::numeric)::text WHERE mark ? 'number')",
+}
+
+
+def refuse_too_many(dividing: Values, count: int) -> None:
+    if count > dividing.most:
+        refuse(
+            dividing.parameter,
+            "too_many",
+            f"`{dividing.by}` divides these responses into more than {dividing.most:,} segments, "
+            "which is the limit for this project. Filter the responses, or compare by less.",
+        )

@@ -1,0 +1,126 @@
+"""A CSV or XLSX file with responses as a table of texts, and back as bytes to be stored."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import NoReturn
+
+import orjson
+
+from communities.ground import spreadsheets
+from communities.ground.errors import InvalidRequest, refuse
+from surveys.services.converting import tables
+from surveys.services.converting.workbooks import MAX_EMPTY_ROWS, Limits, Workbook
+
+MAX_FILE = 8_388_608  # bytes
+MAX_ROWS = 10_000
+MAX_COLUMNS = 1_000
+MAX_CELLS = 500_000
+LIMITS = Limits(
+    rows=MAX_ROWS + 2,
+    columns=MAX_COLUMNS + 1,
+    elements=3_000_000,
+    unpacked=67_108_864,
+    cells=MAX_CELLS,
+)
+_OWN_SHEET = "responses"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The headers of a table, and its rows of texts, each with its number in the file."""
+
+    headers: Sequence[str]
+    rows: Sequence[tuple[int, Sequence[str]]]
+
+    def column(self, index: int) -> list[str]:
+        """The cells of a column that are not empty."""
+        return [cells[index] for _, cells in self.rows if cells[index]]
+
+
+def read(data: bytes) -> Table:
+    """The table in a file. Refuses a file that is neither CSV nor XLSX, has no rows, or is too large."""
+    if len(data) > MAX_FILE:
+        _refuse("too_long", "The file is larger than 8 MiB. Divide it into several files.")
+    try:
+        rows = _workbook(data) if data.startswith(b"PK") else _csv(data)
+    except InvalidRequest as refusal:
+        _refuse("invalid", refusal.message.replace("`content`", "The file").replace(", as base64", ""))
+    if len(rows) < 2:
+        _refuse("too_few", "The file needs a first row with the names of columns, and rows below it.")
+    if len(rows) > MAX_ROWS + 1:
+        _refuse("too_many", f"The file has more than {MAX_ROWS:,} rows. Divide it into several files.")
+    if any(len(cells) > MAX_COLUMNS for _, cells in rows):
+        _refuse(
+            "too_many", f"The file has more than {MAX_COLUMNS:,} columns. Remove those that are not needed."
+        )
+    headers = rows[0][1]
+    width = max((n for n, text in enumerate(headers, start=1) if text), default=0)
+    if not width:
+        _refuse("invalid", "The first row must have the names of the columns.")
+    if width * len(rows) > MAX_CELLS:
+        _refuse("too_many", f"The file has more than {MAX_CELLS:,} cells. Divide it into several files.")
+    return Table(
+        headers[:width], [(n, [*cells[:width], *[""] * (width - len(cells))]) for n, cells in rows[1:]]
+    )
+
+
+def packed(table: Table) -> bytes:
+    """The table as bytes to store."""
+    return zlib.compress(orjson.dumps([table.headers, table.rows]))
+
+
+def unpacked(data: bytes) -> Table:
+    """The table that `packed` made bytes of."""
+    headers, rows = orjson.loads(zlib.decompress(data))
+    return Table(headers, [(n, cells) for n, cells in rows])
+
+
+def _refuse(code: str, message: str) -> NoReturn:
+    refuse("file", code, message)
+
+
+def _csv(data: bytes) -> list[tuple[int, list[str]]]:
+    """The rows of a CSV, without the apostrophes that guard cells of our own files (rule 6.65)."""
+    text = tables.decoded(data)
+    is_binary = b"\x00" in data[:1_000] and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if is_binary or "\ufffd" in text[:1_000]:
+        _refuse("invalid", "The file must be CSV or XLSX.")
+    found = tables.lines(text, most_rows=MAX_ROWS + 1 + MAX_EMPTY_ROWS, most_columns=MAX_COLUMNS + 1)
+    return [(n, [_unguarded(cell.strip()) for cell in cells]) for n, cells in found]
+
+
+def _unguarded(cell: str) -> str:
+    is_guarded = cell.startswith("'") and spreadsheets.neutralise(cell[1:]) == cell
+    return cell[1:] if is_guarded else cell
+
+
+def _workbook(data: bytes) -> list[tuple[int, list[str]]]:
+    """The rows of the sheet `Responses` of a workbook, else of its first sheet that is not empty."""
+    book = Workbook(data, LIMITS)
+    names = sorted(book.names, key=lambda name: name != _OWN_SHEET)
+    rows = next(filter(None, map(book.rows, names)), [])
+    width = max(
+        (n for _, cells in rows for n, cell in enumerate(cells, start=1) if cell is not None), default=0
+    )
+    return [(n, [_text(cell) for cell in cells[:width]]) for n, cells in rows]
+
+
+def _text(cell: object) -> str:
+    """A cell of a workbook as text; days and times as in ISO 8601."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "1" if cell else "0"
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() else format(Decimal(repr(cell)), "f")
+    if isinstance(cell, datetime):
+        is_day = cell.time() == time()
+        return cell.date().isoformat() if is_day else cell.isoformat(sep=" ", timespec="seconds")
+    if isinstance(cell, date | time):
+        return cell.isoformat()
+    return str(cell).strip()

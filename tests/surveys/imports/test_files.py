@@ -1,0 +1,319 @@
+"""Responses from a file of staff, from the file to the stored responses."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from communities.ground.errors import InvalidRequest
+from surveys.models import Conversation, Project, ResponseFile
+from surveys.services.exports import service as exports
+from surveys.services.imports import files, service, tables
+from surveys.services.imports.files import OpenFile
+from tests.support.caller import Caller
+from tests.support.dumps import dump
+from tests.support.surveys.round_trips import COLOURS, answered_by_many, copied
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def caller() -> Caller:
+    return Caller()
+
+
+def table_of(project: dict[str, Any], format: str = "csv", **options: Any) -> bytes:
+    stored = Project.objects.get(pk=project["id"])
+    return b"".join(exports.export(project=stored, format=format, **options).chunks)
+
+
+def take(caller: Caller, project: dict[str, Any], data: bytes, **chosen: Any) -> OpenFile:
+    """Receive, match and check a file."""
+    stored = Project.objects.get(pk=project["id"])
+    files.receive(
+        actor=caller.actor, project=stored, name="past.csv", data=data, zone="Europe/Oslo", at=timezone.now()
+    )
+    files.check(actor=caller.actor, project=stored)
+    return worked(caller, project)
+
+
+def worked(caller: Caller, project: dict[str, Any]) -> OpenFile:
+    """The file after the worker has run."""
+    files.run(file_id=ResponseFile.objects.get(project_id=project["id"]).pk)
+    opened = files.look(actor=caller.actor, project=Project.objects.get(pk=project["id"]))
+    assert opened is not None
+    return opened
+
+
+def stored(caller: Caller, project: dict[str, Any]) -> OpenFile:
+    """The file after its responses were imported."""
+    files.begin_import(actor=caller.actor, project=Project.objects.get(pk=project["id"]), at=timezone.now())
+    return worked(caller, project)
+
+
+def rows_of(data: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+
+
+def csv_of(*rows: list[str]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode()
+
+
+OPTIONS = [
+    {},
+    {"codes": True},
+    {"own_values": True},
+    {"marks_missing": True},
+    {"by_name": True},
+    {"with_bom": True},
+]
+
+
+@pytest.mark.parametrize("format", ["csv", "xlsx"])
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda each: "".join(each) or "plain")
+def test_an_export_is_read_back_whole_into_a_copy(
+    caller: Caller, format: str, options: dict[str, Any]
+) -> None:
+    """Rule 6.340."""
+    project = answered_by_many(caller)
+    copy = copied(caller, project)
+
+    checked = take(caller, copy, table_of(project, format, **options))
+
+    assert (checked.faults, checked.row.counts["new"]) == ([], 5)
+    assert not Conversation.objects.filter(project_id=copy["id"]).exists()
+    assert stored(caller, copy).row.counts["new"] == 5
+    before, after = rows_of(table_of(project)), rows_of(table_of(copy))
+    for row in (*before, *after):
+        for name in ("id", "user_id", "provider", "session_number"):
+            row.pop(name)
+    assert sorted(map(str, after)) == sorted(map(str, before))
+
+
+def test_a_file_that_is_imported_again_doubles_nothing(caller: Caller) -> None:
+    """Rule 6.341."""
+    project = caller.make_open({"type": "open_text", "name": "why", "prompt": "Why?"})
+    data = csv_of(["Why?", "begun"], ["Sun", ""], ["Sun", ""], ["Rain", ""])
+    take(caller, project, data)
+    stored(caller, project)
+
+    again = take(caller, project, data + b"Snow,\r\n")
+
+    assert (again.row.counts["known"], again.row.counts["new"]) == (3, 1)
+    stored(caller, project)
+    assert Conversation.objects.filter(project_id=project["id"]).count() == 4
+
+
+FORM: list[dict[str, Any]] = [
+    {
+        "type": "single_punch",
+        "name": "team",
+        "prompt": "Which team?",
+        "options": [
+            {"value": "r", "label": "Red, the first"},
+            {"value": "g", "label": "Green"},
+            {"value": "o", "label": "Another", "is_other": True},
+        ],
+    },
+    {"type": "multi_punch", "name": "days", "prompt": "Which days?", "options": COLOURS},
+    {"type": "ranking", "name": "order", "prompt": "Rank.", "options": COLOURS},
+    {"type": "opinion_scale", "name": "scale", "prompt": "How good?", "min": 1, "max": 5},
+    {"type": "open_numeric", "name": "age", "prompt": "How old?", "required": True},
+    {"type": "open_text", "name": "born", "prompt": "Born on?", "format": "date"},
+]
+
+
+def answers_in(project: dict[str, Any]) -> list[dict[str, str]]:
+    return rows_of(table_of(project, by_name=True))
+
+
+def test_cells_of_other_programs_are_read(caller: Caller) -> None:
+    """Rule 6.342."""
+    project = caller.make_open(*FORM)
+    opened = take(
+        caller,
+        project,
+        csv_of(
+            [
+                "Timestamp",
+                "1. Which team?",
+                "Which days? [Green]",
+                "days/red",
+                "order",
+                "How good?",
+                "age",
+                "born",
+            ],
+            ["31.12.2025 23:30", "red, the first", "x", "", "Red; blue; Green", "4", "1200", "1.2.1990"],
+            ["1.1.2026 00:15", "Violet", "", "no", "", "NA", "33", ""],
+        ),
+    )
+
+    assert (opened.faults, opened.matching.missing, opened.matching.dates) == ([], ["NA"], "dmy")
+    stored(caller, project)
+    first, second = answers_in(project)
+    assert first["submitted_at"] == "2025-12-31T22:30:00Z"
+    assert second["submitted_at"] == "2025-12-31T23:15:00Z"
+    assert (first["team"], second["team"], second["team other text"]) == (
+        "Red, the first",
+        "Another",
+        "Violet",
+    )
+    assert (first["days.green"], first["days.red"], first["order.red"], first["order.blue"]) == (
+        "1",
+        "0",
+        "1",
+        "2",
+    )
+    assert (first["born"], first["age"], first["scale"], second["scale"]) == ("1990-02-01", "1200", "4", "")
+
+
+@pytest.mark.parametrize("written", ["labels", "values", "codes"])
+def test_options_are_written_as_labels_values_or_codes(caller: Caller, written: str) -> None:
+    """Rule 6.342."""
+    options = [{"value": "2", "label": "One"}, {"value": "1", "label": "Two"}]
+    project = caller.make_open(
+        {"type": "single_punch", "name": "which", "prompt": "Which?", "options": options}
+    )
+    cell = {"labels": "One", "values": "2", "codes": "1"}[written]
+    of_project = Project.objects.get(pk=project["id"])
+    take(caller, project, csv_of(["which", "begun"], [cell, ""]))
+    opened = files.look(actor=caller.actor, project=of_project)
+    assert opened is not None
+
+    files.match(actor=caller.actor, project=of_project, chosen=replace(opened.matching, options=written))
+    files.check(actor=caller.actor, project=of_project)
+
+    assert worked(caller, project).faults == []
+    stored(caller, project)
+    assert [each["which"] for each in answers_in(project)] == ["One"]
+
+
+def test_faulty_rows_are_named_and_left_out(caller: Caller) -> None:
+    """Rule 6.343."""
+    project = caller.make_open(*FORM[1:])
+    opened = take(
+        caller,
+        project,
+        csv_of(
+            ["id", "Completed at", "Which days?", "How old?", "Born on?"],
+            ["1", "2025-01-01", "Red", "20", ""],
+            ["2", "soon", "Red", "20", ""],
+            ["3", "2025-01-01", "Red; Mauve", "20", ""],
+            ["4", "2025-01-01", "Red", "", ""],
+            ["5", "2025-01-01", "Red", "twenty", ""],
+            ["6", "2025-01-01", "Red", "20", "30 May"],
+            ["1", "2025-01-01", "Green", "20", ""],
+        ),
+    )
+
+    assert {each.line: (each.column, each.message) for each in opened.faults} == {
+        2: ("id", "Another row has the same id."),
+        3: ("Completed at", "“soon” is not a time."),
+        4: ("Which days?", "“Mauve” is not an option of this question."),
+        5: ("", "The response is completed, but `age` needs an answer and has none."),
+        6: ("How old?", "This is not a number. Please write it with digits, for example 12.50."),
+        7: ("Born on?", "Answer with a date, such as 2026-01-31."),
+        8: ("id", "Another row has the same id."),
+    }
+    assert opened.row.counts["faulty"] == 7
+
+
+def test_a_person_has_no_more_responses_than_the_project_allows(caller: Caller) -> None:
+    """Rule 6.344."""
+    project = caller.make_open(*FORM[4:5], settings={"max_completes_per_user": 1})
+    rows = [[f"p{n % 101}", "20"] for n in range(files.PART + 2)]
+    opened = take(caller, project, csv_of(["external_id", "age"], *rows))
+
+    assert [each.line for each in opened.faults] == [files.PART + 3]
+    assert stored(caller, project).row.counts["new"] == files.PART + 1
+
+
+def test_an_import_continues_where_a_worker_died(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 6.345."""
+    project = caller.make_open(*FORM[4:5])
+    count = 2 * files.PART + 5
+    take(caller, project, csv_of(["age", "x"], *([str(n), ""] for n in range(count))))
+    row = ResponseFile.objects.get()
+    files.begin_import(actor=caller.actor, project=row.project, at=timezone.now())
+    store_part = service.store_part
+    calls = []
+
+    def dying(**parts: Any) -> int:
+        calls.append(parts)
+        if len(calls) == 2:
+            raise OperationalError
+        return store_part(**parts)
+
+    monkeypatch.setattr(service, "store_part", dying)
+    with pytest.raises(OperationalError):
+        files.run(file_id=row.pk)
+    assert Conversation.objects.filter(project_id=project["id"]).count() == files.PART
+    ResponseFile.objects.update(leased_until=timezone.now())
+
+    opened = worked(caller, project)
+
+    assert (opened.row.status, opened.row.counts["new"], opened.row.counts["known"]) == (
+        "completed",
+        count,
+        0,
+    )
+    assert Conversation.objects.filter(project_id=project["id"]).count() == count
+
+
+def test_an_anonymous_project_keeps_no_ids_of_a_file(caller: Caller) -> None:
+    """Rule 6.346."""
+    project = caller.make_open(*FORM[4:5], privacy_mode="anonymous")
+    data = csv_of(["id", "external_id", "age"], ["secret-1", "zephyrine", "20"])
+    take(caller, project, data)
+    stored(caller, project)
+    [conversation] = Conversation.objects.filter(project_id=project["id"])
+
+    assert (conversation.user_id, conversation.platform_id, conversation.pk.version) == (None, None, 4)
+    assert not any("zephyrine" in str(row) for rows in dump().values() for row in rows)
+    assert take(caller, project, data).row.counts["known"] == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "needs a first row"),
+        (b"age\r\n", "needs a first row"),
+        (b"PK\x03\x04broken", "must be an XLSX workbook"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\n\xff\xfe", "must be CSV or XLSX"),
+        (b"a,b\n" + b"1,2\n" * (tables.MAX_ROWS + 1), "more than 10,000 rows"),
+        (b"," * 1_001 + b"a\nb", "more than 1,000 columns"),
+        (b"x" * (tables.MAX_FILE + 1), "larger than 8 MiB"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_file_that_cannot_be_read_is_refused_with_the_reason(
+    caller: Caller, data: bytes, said: str
+) -> None:
+    """Rule 6.347."""
+    project = caller.make_open(*FORM[4:5])
+
+    with pytest.raises(InvalidRequest, match=said):
+        take(caller, project, data)
+
+    assert not ResponseFile.objects.exists()
+
+
+def test_a_file_is_forgotten_after_a_day(caller: Caller) -> None:
+    """Rule 6.348."""
+    project = caller.make_open(*FORM[4:5])
+    take(caller, project, csv_of(["age"], ["20"]))
+
+    files.take_up(at=timezone.now() + files.KEPT / 2)
+    assert ResponseFile.objects.exists()
+    files.take_up(at=timezone.now() + files.KEPT * 1.1)
+
+    assert not ResponseFile.objects.exists()

@@ -1,0 +1,155 @@
+"""Planned reminders: planned, cancelled, sent once at their time, and failed with a reason."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from communities.ground.errors import Conflict, Forbidden, InvalidRequest, NotFound
+from communities.models import AuditEntry, Mail, Member
+from surveys.models import Project, Reminder
+from surveys.services.links import mailing, reminders
+from surveys.services.links.mailing import Choice, Who
+from surveys.services.people import service as people
+from surveys.services.people.merging import merge_users
+from tests.factories import MemberFactory
+from tests.support.caller import TEXT, Caller
+from tests.support.moments import NOON
+from tests.support.staff import Staff, text_of
+
+pytestmark = pytest.mark.django_db
+DAY = timedelta(days=1)
+
+
+class Scene:
+    """An open project of a creator, with two members who were mailed; one of them has begun."""
+
+    def __init__(self) -> None:
+        self.boss = Caller()
+        self.author = self.boss.beside("creator")
+        made = self.author.make_open(TEXT, privacy_mode="semi-private")
+        self.project = Project.objects.get(pk=made["id"])
+        self.members = [
+            MemberFactory.create(community=self.boss.community, email=f"{name}@example.org")
+            for name in ("begun", "silent")
+        ]
+        choice = Choice(Who.ALL)
+        mailing.send(
+            actor=self.author.actor, project_id=self.project.pk, choice=choice, subject="S", text="T", at=NOON
+        )
+        self.boss.post(f"/projects/{made['id']}/conversations", {"member_id": str(self.members[0].pk)})
+        self.mails = Mail.objects.count()
+
+    def plan(self, after: timedelta = DAY, **changes: Any) -> Reminder:
+        values = {"actor": self.author.actor, "project_id": self.project.pk, "at": NOON}
+        return reminders.plan(**{**values, **changes}, due_at=NOON + after)
+
+    @property
+    def new_mails(self) -> int:
+        return Mail.objects.count() - self.mails
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def test_a_reminder_goes_once_at_its_time_to_those_who_have_not_begun(scene: Scene) -> None:
+    """Rule 12.206."""
+    reminder = scene.plan()
+
+    counts = [
+        (reminders.send_due(at=at), scene.new_mails)
+        for at in (NOON, NOON + DAY, NOON + DAY + timedelta(hours=1))
+    ]
+
+    reminder.refresh_from_db()
+    assert counts == [(0, 0), (1, 1), (0, 1)]
+    assert (reminder.mails, reminder.error, reminder.ended_at) == (1, "", NOON + DAY)
+    entry = AuditEntry.objects.get(action="link.mailed", after__reminder=True)
+    assert entry.actor_id == scene.author.user.pk
+
+
+def test_at_most_three_wait_and_each_has_a_time_to_come(scene: Scene) -> None:
+    """Rule 12.206."""
+    for days in (1, 2, 3):
+        scene.plan(days * DAY)
+
+    with pytest.raises(Conflict, match="At most 3"):
+        scene.plan(4 * DAY)
+    reminders.cancel(
+        actor=scene.author.actor,
+        project_id=scene.project.pk,
+        reminder_id=reminders.waiting(project=scene.project)[0].pk,
+        at=NOON,
+    )
+    scene.plan(4 * DAY)
+    for after in (timedelta(0), 366 * DAY):
+        with pytest.raises(InvalidRequest, match="future"):
+            scene.plan(after)
+
+
+def test_only_owners_plan_and_cancel(scene: Scene) -> None:
+    reminder = scene.plan()
+    others = {"creator": Forbidden, "foreign": NotFound}
+
+    for who, refusal in others.items():
+        actor = Caller().actor if who == "foreign" else scene.boss.beside("creator").actor
+        with pytest.raises(refusal):
+            scene.plan(actor=actor)
+        with pytest.raises(refusal):
+            reminders.cancel(actor=actor, project_id=scene.project.pk, reminder_id=reminder.pk, at=NOON)
+
+
+@pytest.mark.parametrize("change", ["closed", "demoted", "left", "deactivated"])
+def test_a_reminder_that_cannot_be_sent_says_why(scene: Scene, change: str) -> None:
+    """Rule 12.206."""
+    reminder = scene.plan()
+    member = Member.objects.filter(user=scene.author.user)
+    match change:
+        case "closed":
+            scene.author.post(f"/projects/{scene.project.pk}/close")
+        case "demoted":
+            member.update(access="member")
+        case "left":
+            member.update(left_at=NOON)
+        case "deactivated":
+            type(scene.author.user).objects.filter(pk=scene.author.user.pk).update(is_active=False)
+
+    reminders.send_due(at=NOON + DAY)
+
+    reminder.refresh_from_db()
+    reason = "Open the project" if change == "closed" else "may not send it any more"
+    assert reason in reminder.error
+    assert (reminder.ended_at, scene.new_mails) == (NOON + DAY, 0)
+
+
+def test_the_page_plans_cancels_and_names_faults(scene: Scene) -> None:
+    staff = Staff(community=scene.boss.community)
+    address = f"/admin/surveys/project/{scene.project.pk}/share/links/"
+
+    faulty = staff.client.post(address, {"due_at": "2001-01-01T10:00"})
+    staff.client.post(address, {"due_at": "2099-01-01T10:00"})
+    too_late = Reminder.objects.count()
+    Reminder.objects.create(project=scene.project, planned_by=staff.user, due_at=NOON + 900 * DAY)
+    staff.client.post(address, {"cancel": Reminder.objects.get().pk})
+
+    assert faulty.status_code == 422
+    assert "Choose a time in the future, within a year." in text_of(faulty)
+    assert (too_late, Reminder.objects.count()) == (0, 0)
+
+
+def test_reminders_of_a_person_go_with_them_and_are_merged(scene: Scene) -> None:
+    other = scene.boss.beside("admin")
+    scene.plan()
+    scene.plan(2 * DAY, actor=other.actor)
+
+    merge_users(keep_id=scene.boss.user.pk, drop_id=other.user.pk, at=NOON)
+    planners = set(Reminder.objects.values_list("planned_by_id", flat=True))
+    author = Member.objects.get(user=scene.author.user)
+    people.erase(actor=scene.boss.actor, member_id=author.pk, at=NOON)
+
+    assert planners == {scene.author.user.pk, scene.boss.user.pk}
+    assert list(Reminder.objects.values_list("planned_by_id", flat=True)) == [scene.boss.user.pk]
