@@ -116,6 +116,18 @@ def test_answers_in_several_languages_share_a_theme():
     assert [each.themes for each in readings] == [(0,)] * 5 + [(1,)] * 3
 
 
+def test_a_phrase_of_another_language_or_an_ambiguous_word_gives_no_theme():
+    answers = [
+        "Auf meine Mail hat seit drei Wochen niemand geantwortet",
+        "Spart mir viel Zeit, weil ich keinen Laden mehr betreten muss",
+        "Kundenservice geht nicht ans Telefon",
+    ]
+    seeds = [("Lieferung", "seed:delivery"), ("Tempo", "seed:speed"), ("Fehler", "seed:bugs")]
+    themes = [TextTheme(title, phrases=(mark,)) for title, mark in seeds]
+
+    assert titles_of(answers, themes, prompt="Was sollen wir verbessern?") == [(), (), ()]
+
+
 def test_a_batch_of_one_answer_is_read_in_the_language_of_the_locale():
     price = TextTheme("Preis", phrases=("seed:price",))
 

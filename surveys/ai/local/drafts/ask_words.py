@@ -15,7 +15,7 @@ _NUMBER = (
     r"ocho|nueve|diez|uma?|dois|duas|três|quatro|sete|oito|nove|dez)"
 )
 SETTINGS = re.compile(
-    rf"(?:^|[,;.(]\s{{0,3}}(?:(?:with|in|mit|avec|en|dans|con|com|em)\s{{1,3}})?|\s(?:with|in|mit|avec|en|dans|con|com|"
+    rf"(?:^|[,;(]\s{{0,3}}(?:(?:with|in|mit|avec|en|dans|con|com|em)\s{{1,3}})?|\s(?:with|in|mit|avec|en|dans|con|com|"
     rf"em|de|und|and)\s{{1,3}})(?:max\.? |maximum |at most |about |around "
     rf"|exactly |only |just |nur "
     rf"|maximal |höchstens |etwa |"
@@ -101,7 +101,7 @@ INTERROGATIVE = {
 }  # fmt: skip
 ASKING = {
     "en": r"\b(?:(?:and|also|then|please|to|should|must|it should)\s{1,3})*(?:ask(?:ing|s)?|find(?:s|ing)? "
-          r"out|(?:want|like|need|love) to "
+          r"out|tell us|(?:want|like|need|love) to "
           r"(?:know|find out|learn|understand)|we need|(?:they |it )?must have|needs?(?= (?:consent|"
           r"their|name|phone|e-?mail))|we want|collect(?:ing|s)?|includ(?:e|es|ing)|"
           r"cover(?:s|ing)?|questions? (?:on|about|like)|"

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from surveys.ai.local.drafts.ask_lists import after_verb, list_items, list_parts, parted
+from surveys.ai.local.drafts.ask_lists import after_verb, list_items, parted
 from surveys.ai.local.drafts.ask_words import (
     ABOUT_OTHERS,
     ADDITION,
@@ -23,6 +23,7 @@ from surveys.ai.local.drafts.ask_words import (
     CHOOSE,
     EACH,
     FOLLOW_UP,
+    FORM,
     GLOBAL_SCALE,
     INTERROGATIVE,
     LEADING,
@@ -53,6 +54,7 @@ from surveys.ai.local.drafts.conditions import (
     with_conditions_apart,
 )
 from surveys.ai.local.drafts.formats import (
+    CONJUNCTIONS,
     DATE,
     QUOTES,
     RIGHT,
@@ -155,7 +157,7 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
     in_addition = 0
     for sentence in (part for each in _sentences(text) for part in with_conditions_apart(each) if part):
         if is_foreign_condition(sentence):
-            told.append(sentence.strip(TRAILING))
+            told.append(re.split(r"\.\s{1,3}\d", sentence)[0].strip(TRAILING))
             continue
         if is_order(sentence):
             orders.append(sentence.strip(TRAILING))
@@ -168,7 +170,7 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
             sentence = sentence[said.end() :].strip(TRAILING)
             if not sentence:
                 continue
-        is_continued = bool(asks) and sentence[:1].islower() and _continues(sentence)
+        is_continued = bool(asks) and _continues(sentence, text, language)
         found_asks, lead = _of_sentence(sentence, language, is_list=is_continued, is_poll=is_poll)
         if found_asks and ALSO.search(sentence) and not _has_list(lead, sentence):
             in_addition += len(found_asks)
@@ -223,11 +225,13 @@ def _is_rank(ask: Ask) -> bool:
     return not ask.format.is_ranked and RANK.match(ask.text) is not None
 
 
-def _continues(sentence: str) -> bool:
-    """Whether a sentence goes on with the list of the sentence before it."""
-    parts = list_parts(sentence)
-    is_list = len(parts) > 1 and not sentence.endswith("?") and ":" not in sentence
-    return LEADING.match(sentence) is not None or (is_list and all(len(part.split()) <= 5 for part in parts))
+def _continues(sentence: str, text: str, language: str) -> bool:
+    """Whether a sentence goes on with the list of the sentence before it, as the fields of a form do."""
+    if sentence[:1].islower() and LEADING.match(sentence):
+        return True
+    parts = re.split(rf",|\s(?:{CONJUNCTIONS[language]})\s", sentence)
+    is_list = len(parts) > 1 and not re.search(r"[?:\d]", sentence) and FORM.search(text) is not None
+    return is_list and all(0 < len(part.split()) <= 4 for part in parts)
 
 
 def _aspects(sentence: str, language: str) -> list[Ask]:

@@ -17,7 +17,7 @@ from surveys.ai.local.drafts import bank, languages
 from surveys.ai.local.drafts.ask_words import FILE, INTERROGATIVE, PRICE
 from surveys.ai.local.drafts.asks import RANKED, Ask
 from surveys.ai.local.drafts.conditions import Condition
-from surveys.ai.local.drafts.formats import Format
+from surveys.ai.local.drafts.formats import DATE, Format
 from surveys.ai.local.drafts.length import MutableBlock
 from surveys.ai.local.drafts.library import RawBlock
 from surveys.ai.local.drafts.phrasing import addressed, question_from
@@ -82,6 +82,12 @@ _DAYS = (
     r"dias?|(?:em )?(?:que|quais) dias?"
 )
 _NUMERIC_LABEL = re.compile(r"\b(?:number of|how many|anzahl|nombre de|numero de|age|alter|edad|idade)\b")
+# Phrases that end so name facts, which nobody rates.
+_FACT = re.compile(
+    r"(?:\b(?:household size|group size|family size|number|postcode|post code|zip(?: code)?|job title|"
+    r"reading)|postleitzahl|plz|"
+    r"haushaltsgrosse|\bcode postal|\btaille du foyer|\bcodigo postal|\bcep)$"
+)
 _LABELLED = re.compile(r"^(?:their|your|his|her|ihre?|deine?|eure?|votre|vos|leurs?|su|sus|tu|tus|seu|sua|"
                        r"seus|suas)\b|"
                        r"\bfavou?rite\b|\blieblings|\bprefere|\bfavorit|\bpreferid",
@@ -324,13 +330,17 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     if len(phrase) > _MAX_ASPECT or not re.search(r"[^\W\d_]{2}", phrase):
         return None
     plain = bank.folded(phrase)
+    if re.match(rf"{DATE}(?!\w)", phrase, re.IGNORECASE):
+        return None  # A date is never what people are asked for.
     if re.search(r"[.!?;:]", phrase) or _NO_ASK.match(plain):
         return None
     label = phrase[:1].upper() + phrase[1:]
     if not (ask.format.options or ask.format.is_yes_no) and re.match(
         INTERROGATIVE[language], phrase, re.IGNORECASE
     ):
-        return None  # A clause that gives no whole question is told, and not asked.
+        if " " in phrase:
+            return None  # A clause that gives no whole question is told, and not asked.
+        return _answered(f"{label}{' ?' if language == 'fr' else '?'}", ask.format, language, None, None)
     if ask.format.is_yes_no or (ask.format.options and not ask.format.is_scale):
         if language == "en" and ask.format.options and not re.match(r"(?:which|what)\b", plain):
             bare = re.sub(r"^(?:the|their|your|any|some|a|an) ", "", phrase)
@@ -340,7 +350,9 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
         return _answered(prompt, ask.format, language, None, None)
     possessed = _POSSESSED.fullmatch(phrase)
     known = _owned(phrase, language)
-    is_field = bool(known and known["name"] in _PERSONAL)
+    is_field = bool(known and known["name"] in _PERSONAL) or _FACT.search(plain) is not None
+    if ask.condition and not (is_form or is_field):
+        return None  # Nobody rates a thing under a condition.
     if ask.format.is_open and not (is_form or ask.is_field or is_field):
         thing = phrase if language != "en" or _DETERMINED.search(phrase) else f"the {phrase}"
         return {"type": "open_text", "prompt": _filled("What do you think of {aspect}?", thing, language)}

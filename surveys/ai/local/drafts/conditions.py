@@ -70,7 +70,7 @@ _CONDITIONS = [
     (re.compile(rf"\b(?:{IF}|{WHO})\b[^,.;?]{{0,200}}?\b(?:unhappy|dissatisfied|not (?:satisfied|happy)|"
         rf"low(?: score| "
                 rf"rating)?|bad|negative|unzufrieden|"
-                r"schlecht\w*|mauvaise?|insatisfaits?|bajas?|insatisfech\w+|insatisfeit\w+|baixas?|"
+                r"schlecht\w*|mauvaise?|insatisfaits?|(?<!de )bajas?|insatisfech\w+|insatisfeit\w+|baixas?|"
                 r"negativ\w+)\b"
                 r"(?: score| rating| note)?|\b(?:the )?detractors\b|\bkritiker\b|\bdétracteurs\b|"
                 r"\bdetractores\b|\bdetratores\b", re.I), "low"),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from surveys.ai.local.drafts import bank, languages, library, scoring
+from surveys.ai.local.drafts import bank, counts, languages, library, scoring
 from surveys.ai.local.drafts.ask_words import FEEDBACK, FORM, INTERROGATIVE, wants_one_open_question
 from surveys.ai.local.drafts.asks import Asks, additions, read_asks, without_settings
 from surveys.ai.local.drafts.builder import (
@@ -96,6 +96,7 @@ class _Draft:
         is_scored = template.scoring_enabled if self.request.scoring is None else self.request.scoring
         is_form = self._is_form_sure(match) or bool(FORM.search(self.asks.rest)) or self._asks_for_facts()
         is_conditional = bool(self.asks.asks) and all(ask.condition for ask in self.asks.asks)
+        first_last = template.blocks[::-1] if is_conditional else ()
         composed = compose(
             [ask for ask in self.asks.asks if ask.text or ask.format.is_scale],
             self.language,
@@ -103,7 +104,8 @@ class _Draft:
             is_form=is_form,
             scale=self.asks.scale,
             is_scored=is_scored,
-            before=template.blocks if template.id in library.STANDARD or is_conditional else (),
+            # The condition of all asks means the first scale of the template.
+            before=template.blocks if template.id in library.STANDARD else first_last,
             is_about_leaving=bool(_LEAVING.search(self.request.intent)),
         )
         # The questions of a standard belong together, so all of them remain.
@@ -156,7 +158,8 @@ class _Draft:
         left = self._leftovers(blocks, [*unmet, *composed.words, *match.words, *match.template.keywords])
         if left.parts:
             unmet.append(f"Not used: {', '.join(f'“{part}”' for part in left.parts)}.")
-        confidence = max(match.confidence, 0.9 if len(composed.blocks) > 1 and not composed.unmet else 0.0)
+        made, not_made = len(composed.blocks), len(composed.unmet)
+        confidence = max(match.confidence, 0.9 * made / (made + not_made) if made > 1 else 0.0)
         return self._finished(
             blocks,
             is_scored=is_scored,
@@ -173,6 +176,9 @@ class _Draft:
         text = without_settings(clean(self.wishes.text))
         if self.language != self.intent.language:
             return Leftovers((), 1.0)
+        if self.language != languages.ENGLISH:
+            text = languages.with_english_count(text, self.language)
+        text = counts.without_question_count(text)
         return leftovers(text, self.language, [*prompts, *options, *used, *told])
 
     def _is_subject(self) -> bool:

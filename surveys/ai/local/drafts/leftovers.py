@@ -15,8 +15,9 @@ from functools import cache
 
 import stop_words
 
-from surveys.ai.local.drafts.ask_words import EACH, FORM, KIND
+from surveys.ai.local.drafts.ask_words import EACH, FORM, KIND, RANK
 from surveys.ai.local.drafts.bank import folded
+from surveys.ai.local.drafts.conditions import read_condition
 from surveys.ai.local.drafts.formats import CONJUNCTIONS, SCALE
 from surveys.ai.local.drafts.stems import word_set
 
@@ -56,11 +57,11 @@ def leftovers(text: str, language: str, used: Iterable[str]) -> Leftovers:
     """
     known = {word[:_BEGINNING] for each in used for word in _WORD.findall(folded(each))}
     parts, total, in_use = list[str](), 0, 0
-    for number, part in enumerate(_parts(SCALE.sub(" ", text), language)):
-        words = [word for word in _WORD.findall(folded(part)) if _has_meaning(word, language)]
+    for number, part in enumerate(_parts(text, language)):
+        words = [word for word in _WORD.findall(folded(SCALE.sub(" ", part))) if _has_meaning(word, language)]
         found = sum(word[:_BEGINNING] in known for word in words)
-        if EACH.match(part):
-            continue
+        if EACH.match(part) or RANK.search(part) or read_condition(part)[1]:
+            continue  # Others tell whether these are met.
         if number == 0 or _NAMES_SURVEY.search(part):
             if len(words) > 1 and not found:
                 parts.append(part)

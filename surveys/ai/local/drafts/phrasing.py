@@ -76,6 +76,20 @@ _EN_NO_DEGREE = word_set("many much often long old far soon come to about so")
 _EN_NO_PAST = word_set("need feed speed red bed seed exceed succeed proceed indeed")
 
 
+# Clauses about one other person or thing: `how their child gets to school`.
+_EN_OTHERS = re.compile(
+    r"(?P<wh>how|where|when|why|what)\s(?P<who>(?:their|the|our)\s\w+)\s(?P<verb>(?!is\b|was\b|has\b|does\b)[a-z]{1,20}[^su\W]s)\s(?P<rest>.+)",
+    re.IGNORECASE,
+)
+
+
+def _en_base(verb: str) -> str:
+    """The base of a verb in the third person: `tries` → `try`."""
+    if verb.endswith("ies"):
+        return f"{verb[:-3]}y"
+    return verb[:-2] if re.search(r"(?:[sxz]|ch|sh|o)es$", verb) else verb[:-1]
+
+
 def _english(clause: str) -> str | None:
     clause = re.sub(rf"\b{PEOPLE['en']}\b(?=\s{{1,3}}\w)(?! who\b)", "they", clause, flags=re.IGNORECASE)
     if match := re.fullmatch(r"how (?P<adjective>\w+)", clause, re.IGNORECASE):
@@ -84,6 +98,10 @@ def _english(clause: str) -> str | None:
         verb = _base(match["verb"].lower())
         return (
             f"how many hours do you {verb}{match['rest'] or ''}?" if verb != match["verb"].lower() else None
+        )
+    if match := _EN_OTHERS.fullmatch(clause):
+        return _addressed(
+            [match["wh"], "does", *match["who"].split(), _en_base(match["verb"]), match["rest"]]
         )
     if re.match(r"(?:what|who|where|how|when)'s \w", clause, re.IGNORECASE):
         return f"{clause}?"
@@ -462,7 +480,7 @@ def _spanish(clause: str) -> str | None:
     asking, before, verb, after = parts
     if not re.search(r"(?:[aeé]n|[aáeéií]s?|ó|aron|ieron|o|mos|ía|ían)$", verb.lower()):
         return None
-    if verb != _tu(verb) and re.search(r"(?<!de )(?<!con )(?<!a )\bsus \w+$", clause):
+    if verb != _tu(verb) and re.search(r"(?<!\bde )(?<!\bcon )(?<!\ba )\bsus \w+$", clause):
         return None  # Somebody else is the subject: `por qué se fueron sus amigos`.
     asking = {"si": "", "lo que": "qué"}.get(asking.lower(), asking)
     verb = verb if "les" in map(str.lower, before) else _tu(verb)

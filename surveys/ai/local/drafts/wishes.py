@@ -23,7 +23,7 @@ WILL_BE_ANONYMOUS = "The answers shall be anonymous."
 _END = r"[^.!?;,\n]{0,80}"
 _LEADS_TO_ANONYMOUS = re.compile(
     r"[,;]?\s{0,3}(?:\b(?:and |und |et |y |e ))?"
-    r"(?:\b(?:keep it |make it |it should be |must be |should be |bitte ))?"
+    r"(?:\b(?:stay |remain |keep it |make it |it should be |must be |should be |bitte ))?"
     r"(?:\b(?:completely |strictly |fully |ganz ))?$",
     re.IGNORECASE,
 )
@@ -145,7 +145,7 @@ class Wishes:
 def read_wishes(text: str) -> Wishes:
     """Read the wishes of an intent. Any text gives a result."""
     is_anonymous = privacy.wished(text) == privacy.ANONYMOUS
-    closing, limit = _CLOSING.search(text), _AT_MOST.search(text)
+    closing, limit = _CLOSING.search(text), _AT_MOST.search(_CLOSING.sub("", text))
     not_asked = tuple(match["what"].strip() for match in _NO_ASKING.finditer(text))
     named = _LANGUAGE.search(text)
     language = named and _tag(named["named"] or named["before"])

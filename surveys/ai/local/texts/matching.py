@@ -217,9 +217,9 @@ def _add_similar(
                 _keep_clearer(found[number], theme, Fit(str(theme), float(similarity), span, phrase))
 
 
-def _likely(languages: Mapping[str, float]) -> list[str]:
-    """The languages that a text is in at least with the probability that a phrase needs."""
-    return [language for language, probability in languages.items() if probability >= _MIN_PROBABILITY]
+def _has_own_phrases(languages: Mapping[str, float]) -> bool:
+    """Whether a text may be in a language other than English that the seeds have phrases in."""
+    return any(languages.get(language, 0.0) >= _MIN_PROBABILITY for language in _OWN_PHRASES)
 
 
 def _fit(answers: Sequence[Answer], index: CueIndex, *, asked: Set[Cue] = frozenset()) -> list[Fits]:
@@ -231,13 +231,9 @@ def _fit(answers: Sequence[Answer], index: CueIndex, *, asked: Set[Cue] = frozen
         if cue in asked and len(texts[clause].split()) > _MAX_WORDS_REPEATED:
             return False
         languages = answers[owners[clause]].languages
-        if cue.language is None or (
-            cue.language == ENGLISH and not _OWN_PHRASES.intersection(_likely(languages))
-        ):
-            return (
-                True  # For other languages we have no phrases of their own, and English words occur in them.
-            )
-        return languages.get(cue.language, 0.0) >= _MIN_PROBABILITY
+        if cue.language == ENGLISH and not _has_own_phrases(languages):
+            return True  # English words occur in all languages, and for these we have no others.
+        return cue.language is None or languages.get(cue.language, 0.0) >= _MIN_PROBABILITY
 
     found: list[dict[str, Fit]] = [{} for _ in answers]
     for clause, matches in index.matches(texts, is_allowed):
