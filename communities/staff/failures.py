@@ -69,7 +69,7 @@ def failed_work(request: HttpRequest) -> HttpResponse:
     context = {
         **admin.site.each_context(request),
         "title": "Failed work",
-        "rows": [{"failure": each, "community": names.get(each.community_id, "–")} for each in failures],
+        "rows": [{"failure": each, "community": names.get(each.community_id or 0, "–")} for each in failures],
         "is_operator": is_operator,
         "is_of_all": is_of_all,
         "days": SHOWN_FOR.days,

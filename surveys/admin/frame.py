@@ -53,6 +53,14 @@ class ProjectPage:
         """Whether the actor has the rights of its creator, also over its responses."""
         return access.may_own(actor=self.actor, project=self.project)
 
+    @property
+    def tells_counts(self) -> bool:
+        """Whether the actor may know how many have answered what in the script that they edit.
+
+        On anonymous projects only owners may, because each new answer would change the count (rule 7.12).
+        """
+        return self.may_own or (self.may_edit and not self.project.is_anonymous)
+
     def require_responses_reader(self) -> None:
         """Raise Http404 for actors who may not read single responses."""
         try:

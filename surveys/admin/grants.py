@@ -5,6 +5,7 @@ from __future__ import annotations
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
@@ -62,6 +63,7 @@ class ProjectInviteForm(inviting.AddressesForm, inviting.LinkForm):
         super().__init__(*args, **options)  # type: ignore[arg-type]
         self.fields["emails"].required = not is_for_link
         self.fields["uses"].required = is_for_link
+        self.fields["uses"].label = "For a link: how many people may use it?"
 
     def clean_emails(self) -> list[str]:
         return super().clean_emails() if self.cleaned_data["emails"] else []
@@ -146,8 +148,8 @@ def _found(page: ProjectPage, term: str, listed: set[int]) -> list[dict[str, obj
     )
     rows = Member.objects.filter(pk__in=ids, left_at__isnull=True, user__is_active=True)
     rows = rows.exclude(access=Member.Access.ADMIN).exclude(pk__in=listed)
-    creators_own = rows.filter(access=Member.Access.CREATOR, user_id=project.author_id)
-    shown = rows.exclude(pk__in=creators_own).select_related("user").order_by("-pk")[:MOST_FOUND]
+    is_author = Q(access=Member.Access.CREATOR, user_id=project.author_id or 0)
+    shown = rows.exclude(is_author).select_related("user").order_by("-pk")[:MOST_FOUND]
     return [{"id": row.pk, "name": profile.name_of(row), "access": row.access} for row in shown]
 
 

@@ -99,13 +99,14 @@ class ReminderForm(forms.Form):
 
 def _change_plan(page: ProjectPage, form: ReminderForm, cancelled: str) -> str:
     """Plan a reminder, or cancel one by its id. Returns what was done; empty if the form has faults."""
-    whose = {"actor": page.actor, "project_id": page.project.pk, "at": page.at}
+    actor, project_id, at = page.actor, page.project.pk, page.at
     try:
         if cancelled.isdecimal() and len(cancelled) <= MOST_DIGITS:
-            reminders.cancel(**whose, reminder_id=int(cancelled))
+            reminders.cancel(actor=actor, project_id=project_id, reminder_id=int(cancelled), at=at)
             return "The reminder is cancelled."
         if form.is_valid():
-            reminders.plan(**whose, due_at=form.cleaned_data["due_at"])
+            due_at = form.cleaned_data["due_at"]
+            reminders.plan(actor=actor, project_id=project_id, due_at=due_at, at=at)
             return "The reminder is planned."
     except NotFound as refusal:
         return refusal.message

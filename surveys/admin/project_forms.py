@@ -75,6 +75,9 @@ class IdsField(TextField):
         super().__init__(label=label, help_text=help_text, required=False, widget=widget)
 
 
+OWNERS_FIELDS = {"keep_responses_days"}  # which people who may only edit do not change
+
+
 class ProjectForm(forms.Form):
     """Fields of a project. `paths` maps the form's names to paths of the contract."""
 
@@ -87,7 +90,8 @@ class ProjectForm(forms.Form):
         super().__init__(data, initial=self.values_of(page.project))
         for name, field in self.fields.items():
             field.show_hidden_initial = self.compares and name in self.paths
-            field.disabled = field.disabled or not page.may_edit
+            is_closed = not (page.may_own if name in OWNERS_FIELDS else page.may_edit)
+            field.disabled = field.disabled or is_closed
 
     def values_of(self, project: Project) -> dict[str, Any]:
         """The form's values of the project."""

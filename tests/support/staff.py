@@ -52,6 +52,7 @@ class Staff:
 
     def given(self, level: str, project_id: int | None = None) -> Staff:
         """The same person with this access to a project, or to all projects."""
+        assert self.member is not None
         ProjectGrant.objects.create(member=self.member, project_id=project_id, level=level)
         return self
 

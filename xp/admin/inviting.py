@@ -168,7 +168,7 @@ def make_link(
         **admin.site.each_context(request),
         "opts": Member._meta,
         "title": "A link to invite people",
-        "explanation": f"By this link {plural(invitation.uses_left or 0, 'person')} may become members.",
+        "explanation": f"By this link {plural(invitation.uses_left or 0, 'person', 'people')} can join.",
         "secret_label": "Link",
         "secret": settings.BASE_URL + reverse("account_invitation", args=[token]),
         "warning": "Copy it now, and give it only to the people whom you invite.",

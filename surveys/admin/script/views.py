@@ -13,7 +13,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from communities.gate.bodies import MEDIA_TYPE
-from communities.ground.errors import NotFound, refuse_all
+from communities.ground.errors import Forbidden, NotFound, refuse_all
 from surveys.admin.frame import ProjectPage, address_of
 from surveys.admin.script import state
 from surveys.admin.script.requests import Json, answer, open_script, script_json
@@ -126,6 +126,7 @@ def export(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseB
 @script_json("GET")
 def answers(request: HttpRequest, page: ProjectPage, body: Json, block_id: int) -> HttpResponseBase:
     """The number of responses that answered a block, or chose its `option`: shown before a removal."""
+    _require_counts(page)
     script = scripts.load(project_id=page.project.pk, revision=page.project.revision)
     if block_id not in script.index_by_id:
         raise NotFound("There is no such block in this script.")
@@ -140,11 +141,17 @@ def answers(request: HttpRequest, page: ProjectPage, body: Json, block_id: int) 
 @script_json("GET")
 def archived(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
     """The archived blocks, for reading, and the number of responses that answered each."""
+    _require_counts(page)
     found = block_answers.archived_blocks(project_id=page.project.pk, revision=page.project.revision)
     return answer({"blocks": [each.as_json() for each in found]})
 
 
 # --- Parts ------------------------------------------------------------------------------------------
+
+
+def _require_counts(page: ProjectPage) -> None:
+    if not page.tells_counts:
+        raise Forbidden("Only its owners and admins see how many have answered an anonymous project.")
 
 
 def _stored_blocks(page: ProjectPage) -> Sequence[object]:

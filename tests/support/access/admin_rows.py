@@ -304,6 +304,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "surveys/project/<int:project_id>/results/cross/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/results/export/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/results/exported/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
+    "surveys/project/<int:project_id>/results/over-time/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/results/themes/<int:block_id>/": (
         EDITORS,
         "302 404 403 403 422 422 404 422",
