@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from django import forms
 
-from communities.ground.words import percent
+from communities.ground.words import percent, percents
 from surveys.drawing.figures.filters import BandsField, ResultsForm
 from surveys.engine.flow.wording import heading
 from surveys.services.results.crossing import MORE, CrossTable
@@ -78,26 +79,44 @@ class DrawnTable:
 
 def draw(table: CrossTable, form: CrossForm) -> DrawnTable:
     rows, columns = table.rows["segments"], table.columns["segments"]
+    shares, of_rows = _shares(table, form.shared), _of_all(table.rows)
     return DrawnTable(
         rows=_title(table.rows, form),
         columns=_title(table.columns, form),
         of=SHARES[form.shared],
         heads=[_text(each) for each in columns],
         sums=[each["count"] for each in columns],
-        shares_of_sums=[percent(each["percentage"]) for each in columns],
+        shares_of_sums=_of_all(table.columns),
         count=table.count,
         lines=[
-            DrawnLine(
-                _text(row),
-                row["count"],
-                percent(row["percentage"]),
-                [_cell(each, form.shared) for each in cells],
-            )
-            for row, cells in zip(rows, table.cells, strict=True)
+            DrawnLine(_text(row), row["count"], of_rows[n], list(map(_cell, table.cells[n], shares[n])))
+            for n, row in enumerate(rows)
         ],
         sentences=[table.test["text"]] if table.test else [],
         notes=table.notes,
     )
+
+
+def _shares(table: CrossTable, shared: str) -> list[list[str]]:
+    """The shares of cells, by row. They add up to 100% where a response is in one cell alone (rule 6.56)."""
+    counts = [[cell["count"] for cell in row] for row in table.cells]
+    is_row_single, is_column_single = not table.rows["is_multiple"], not table.columns["is_multiple"]
+    if shared == "row" and is_column_single:
+        return [percents(row) for row in counts]
+    if shared == "column" and is_row_single:
+        columns = [percents(column) for column in zip(*counts, strict=True)]
+        return [list(row) for row in zip(*columns, strict=True)]
+    if shared == "all" and is_row_single and is_column_single:
+        found, width = percents(list(chain.from_iterable(counts))), len(table.columns["segments"])
+        return [found[n * width : (n + 1) * width] for n in range(len(counts))]
+    return [[percent(cell[_KEYS[shared]]) for cell in row] for row in table.cells]
+
+
+def _of_all(by: Mapping[str, Any]) -> list[str]:
+    """The shares of rows or columns in the table."""
+    if by["is_multiple"]:
+        return [percent(each["percentage"]) for each in by["segments"]]
+    return percents([each["count"] for each in by["segments"]])
 
 
 def _title(by: Mapping[str, Any], form: CrossForm) -> str:
@@ -108,17 +127,12 @@ def _text(segment: Mapping[str, Any]) -> str:
     return str(segment["label"] or segment["value"])
 
 
-def _line(row: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], shared: str) -> DrawnLine:
-    drawn = [_cell(each, shared) for each in cells]
-    return DrawnLine(_text(row), row["count"], percent(row["percentage"]), drawn)
-
-
-def _cell(cell: Mapping[str, Any], shared: str) -> DrawnCell:
+def _cell(cell: Mapping[str, Any], share: str) -> DrawnCell:
     differs = cell["differs"]
     return DrawnCell(
         count=cell["count"],
         shares={name: cell[key] for name, key in _KEYS.items()},
-        share=percent(cell[_KEYS[shared]]),
+        share=share,
         mark="" if differs is None else "\N{UPWARDS ARROW}" if differs == MORE else "\N{DOWNWARDS ARROW}",
         said="" if differs is None else f"{differs} than in the other rows",
     )

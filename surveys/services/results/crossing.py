@@ -289,6 +289,6 @@ def _notes(
             f"Arrows mark cells that differ from all other rows beyond chance: {plural(tested, 'test')} "
             f"({chance.YATES}, or {chance.FISHER} where fewer than {FEW_EXPECTED} are expected), corrected "
             f"for their number by Holm's rule, so that the chance of any false alarm is below "
-            f"{chance.LEVEL:.0%}."
+            f"{chance.LEVEL}."
         )
     return notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ import pytest
 from surveys.chat import reports
 from surveys.chat import results as chat_results
 from surveys.drawing.bars import draw_results
-from surveys.drawing.figures import charts, fields, scores, segments
+from surveys.drawing.figures import charts, crossing, fields, scores, segments
 from surveys.engine.script import Block, Option, Script
+from surveys.services.results.crossing import CrossTable
 from surveys.services.results.figures import Figures
 from surveys.services.results.poll import PollResults
 from tests.support import our_code
@@ -24,6 +26,8 @@ ALONE = {
     ("surveys/chat/results.py", "with_percents"),  # several choices
     ("surveys/drawing/bars.py", "_bar"),  # several choices; `_adding_up` writes the others
     ("surveys/drawing/figures/charts.py", "_bar"),  # several choices; `with_shares` writes the others
+    ("surveys/drawing/figures/crossing.py", "_of_all"),  # several rows; `percents` writes the others
+    ("surveys/drawing/figures/crossing.py", "_shares"),  # the same
     ("surveys/drawing/figures/overview.py", "facts_of"),  # completed, of those who began
     ("surveys/drawing/figures/overview.py", "funnel_of"),  # who remains after each question
     ("surveys/drawing/figures/texts.py", "text_analysis"),  # an answer may have several themes
@@ -139,9 +143,20 @@ def shares_in_a_report() -> list[str]:
     return [tally.percent for tally in reports.panel(choice).tallies]
 
 
+def shares_of_a_row_of_a_cross_table() -> list[str]:
+    division = {"title": "T", "prompt": None, "is_multiple": False}
+    one = {"label": None, "value": "a", "percentage": 33.33, "count": 1}
+    cell = {"count": 1, "differs": None, **dict.fromkeys(crossing._KEYS.values(), 33.33)}
+    rows, columns = ({**division, "segments": [{**one, "count": n}] * m} for n, m in ((3, 1), (1, 3)))
+    table = CrossTable(rows, columns, 3, [[cell] * 3], None, 0, [])
+    [line] = crossing.draw(table, SimpleNamespace(shared="row")).lines  # type: ignore[arg-type]
+    return [each.share for each in line.cells]
+
+
 @pytest.mark.parametrize(
     "shares",
     [
+        shares_of_a_row_of_a_cross_table,
         shares_of_choices,
         shares_of_a_scale,
         shares_of_numbers,
