@@ -26,6 +26,9 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.template.base import Template
+from django.template.context import Context, RequestContext
+from django.test import utils as testing
 from django_redis import get_redis_connection
 from psycopg._preparing import PrepareManager
 
@@ -152,8 +155,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave the many thousands of tests out of every later collection of garbage: all stay to the end."""
+    """Leave the many thousands of tests out of every later collection of garbage: all stay to the end.
+
+    What survives one collection mostly belongs to caches, and is looked through again rarely.
+    """
     gc.freeze()
+    gc.set_threshold(gc.get_threshold()[0], 50, 100)
     gc.enable()
 
 
@@ -251,6 +258,7 @@ def _adapt_program() -> None:
     # Without the work that makes guessing passwords and recovery codes slow
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     hashed.__defaults__ = (1_000,)
+    testing.instrumented_test_render = _note_page
     emptying.empty_quickly()
     forms.send_as_browsers_do()
     # Reading the system's certificates takes longer than a test of a provider.
@@ -273,6 +281,12 @@ def _adapt_program() -> None:
             enter(block)
 
     InTransaction.__enter__ = enter_with_savepoint  # type: ignore[method-assign, assignment]
+
+
+def _note_page(template: Template, context: Context, note: Any = testing.instrumented_test_render) -> Any:
+    """Copy the context of a page for `response.context`, but not once more for each control of its forms."""
+    is_page = isinstance(context, RequestContext) and context.template is template
+    return note(template, context) if is_page else template.nodelist.render(context)
 
 
 def _is_in_transaction_of_test() -> bool:

@@ -57,7 +57,7 @@ _LINES_MEDIA_TYPES = re.compile(f"{LINES_MEDIA_TYPE}{_IN_UTF_8}", re.IGNORECASE)
 # to a float.
 _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
 _FRACTION = re.compile(rb"[0-9][.eE]")  # matches where a number with a point or an exponent may be
-_JSON_TEXT = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
+_JSON_TEXT_OR_SIGN = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)|(?P<sign>[\[{,])', re.DOTALL)
 _LINES = re.compile(rb"[^\s][^\n]*")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # Many Windows tools begin a file with these bytes.
 _PLACE_IN_DATA = re.compile(r"data\[(\d+)\]")
@@ -200,10 +200,13 @@ def parse(
 
 
 def require_few_values(raw: bytes, *, max_values: int, has_long_text: bool) -> int:
-    """Refuse JSON that may have more than `max_values`, and return the number of its opening brackets."""
-    counted = _JSON_TEXT.sub(b"", raw) if has_long_text else raw
-    brackets = counted.count(b"[") + counted.count(b"{")
-    if brackets + counted.count(b",") > max_values:
+    """Refuse JSON that may have more than `max_values`, and return how many opening brackets it may have."""
+    brackets = raw.count(b"[") + raw.count(b"{")
+    count = brackets + raw.count(b",")
+    if count > max_values and has_long_text:
+        signs = (found for found in _JSON_TEXT_OR_SIGN.finditer(raw) if found.lastgroup)
+        count = sum(1 for _ in islice(signs, max_values + 1))
+    if count > max_values:
         raise InvalidRequest(
             f"The body has too many values: at most {max_values:,} commas and opening brackets are read."
         )

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -88,7 +88,7 @@ class MatchingForm(forms.Form):
     zone = forms.ChoiceField(label="Times are in", help_text="For times that name no zone themselves.")
     moment = MomentField(label="Time of responses without one", required=True)
 
-    def __init__(self, *args: object, opened: OpenFile) -> None:
+    def __init__(self, data: QueryDict | None = None, *, opened: OpenFile) -> None:
         matching = opened.matching
         initial = {f"column_{n}": target for n, target in enumerate(matching.columns)} | {
             "options": matching.options,
@@ -97,7 +97,7 @@ class MatchingForm(forms.Form):
             "zone": matching.zone,
             "moment": _moment(matching),
         }
-        super().__init__(*args, initial=initial)  # type: ignore[arg-type]
+        super().__init__(data, initial=initial)
         zones = dict.fromkeys(["UTC", matching.zone, *common_time_zones()])
         self.fields["zone"].choices = [(each, each) for each in zones]  # type: ignore[attr-defined]
         width = len(matching.columns) * len(opened.found.titles)
@@ -121,10 +121,6 @@ class MatchingForm(forms.Form):
             options=cleaned["options"],
             missing=[each for each in dict.fromkeys(marks) if each],
         )
-
-    def add_error(self, field: str | None, error: object) -> None:
-        """Faults of columns stand at the columns; those of other names stand above."""
-        super().add_error(field if field is None or field in self.fields else None, error)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,6 +181,7 @@ def draw(
         **_frame_of(request, page),
         "form": form,
         "is_filtered": is_filtered,
+        "cross_address": _cross_address(page, form),
         "divided_by": _compared_by(totals, form),
         "facts": overview.facts_of(totals, is_poll=project.is_poll),
         "is_empty": not totals.conversation_count,
@@ -278,7 +279,10 @@ def reload_page() -> HttpResponse:
 
 
 def results_form(
-    request: HttpRequest, page: ProjectPage, overrides: Mapping[str, str] | None = None
+    request: HttpRequest,
+    page: ProjectPage,
+    overrides: Mapping[str, str] | None = None,
+    kind: type[ResultsForm] = ResultsForm,
 ) -> ResultsForm:
     """The filters of the address."""
     project = page.project
@@ -287,7 +291,7 @@ def results_form(
     data.update(overrides or {})
     zone, fields = page.zone_of_days(request), sent_fields.offered(project=project)
     is_read = any(block.is_read for block in catalogue.blocks.values())
-    return ResultsForm(
+    return kind(
         data,
         catalogue,
         zone=zone,
@@ -461,3 +465,11 @@ def _compared_by(totals: Figures, form: ResultsForm) -> str:
     """What divides the figures, in words."""
     by = totals.segment_by
     return "" if by is None else heading(by["title"], form.script) if by["prompt"] else by["title"]
+
+
+def _cross_address(page: ProjectPage, form: ResultsForm) -> str:
+    """The page that crosses two questions; empty without a question that divides responses."""
+    if not form.has_questions:
+        return ""
+    address = reverse("admin:surveys_project_cross", args=[page.project.pk])
+    return f"{address}?{form.query}" if form.query else address

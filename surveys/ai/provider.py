@@ -227,7 +227,7 @@ class CountedTheme:
 class TextFigures:
     """The figures of one open question, for a summary. `sentiment` counts answers by sentiment.
 
-    `unjudged_count` answers were read too, but are in languages whose sentiment the provider cannot judge.
+    `unjudged_count` answers were read too, but their sentiment was not judged.
     """
 
     prompt: str

@@ -18,13 +18,14 @@ from communities.ground.actors import Role
 from surveys.api.analysis_examples import CROSS_TABLE, RESULTS
 from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut, OpenTextOut
 from surveys.api.field_filters import PARAMETER, FilteredByFields, of_query
+from surveys.api.participation import PARTICIPATION, ParticipationFiguresOut
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut, ResultVariableOut
 from surveys.engine import chance
 from surveys.models import Conversation, Project, ResultsCount
 from surveys.services.counting import fields as field_counting
 from surveys.services.ground import lookup
-from surveys.services.results import crossing, dividing, readers
+from surveys.services.results import crossing, dividing, participation, readers
 from surveys.services.results.figures import Figures, Selection
 from surveys.services.results.shared import SharedResults
 
@@ -254,6 +255,13 @@ class ResultsOut(serializers.Serializer[Any]):
     blocks = ResultBlockOut(many=True)
 
 
+class ProjectParticipationOut(ParticipationFiguresOut):
+    """When conversations were begun and completed, and how far they came."""
+
+    project_id = serializers.CharField()
+    filters = FiltersOut()
+
+
 class ResultsCountOut(serializers.Serializer[Any]):
     """A part of very many responses that is being counted."""
 
@@ -312,6 +320,7 @@ class ResultsViewSet(OwnWorkViewSet):
     least_role = {
         "retrieve": Role.MEMBER,  # for the projects that surveys.services.ground.access allows
         "cross": Role.MEMBER,  # for readers of single responses
+        "participation": Role.MEMBER,  # for readers of single responses
     }
 
     @extend_schema(
@@ -406,6 +415,36 @@ class ResultsViewSet(OwnWorkViewSet):
         if isinstance(seen, ResultsCount):
             return self._going_on(request, project, seen)
         return Response({"project_id": str(project.pk), "filters": _filters(query), **asdict(seen)})
+
+    @extend_schema(
+        operation_id="analysis_participation",
+        tags=[TAG],
+        summary="Count begun and completed responses over time",
+        description=(
+            "How many conversations were begun and completed on each day, or in each week or month of longer "
+            "times, and how many were asked each question, answered it, and left there. Filters are those of "
+            "results. Days are in UTC. For whoever may read single responses. Net promoter scores over time "
+            "are in the results with `segment_by=completed.week`. Projects with 10,000,000 responses or "
+            "more are `400 invalid_request`, `too_large`. While other results of 50,000 or more responses "
+            "are being counted, the response may be `503 unavailable`; retry after `Retry-After` seconds."
+        ),
+        parameters=[FilteredResponses, PARAMETER],
+        responses=ProjectParticipationOut,
+        examples=[
+            OpenApiExample(
+                "Participation",
+                {"project_id": "7", "filters": RESULTS["filters"], **PARTICIPATION},
+                response_only=True,
+            )
+        ],
+    )
+    def participation(self, request: Request, project_id: int) -> Response:
+        query = self.query(FilteredResponses)
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
+        found = participation.read(
+            actor=self.actor, project=project, selection=_selection(query, project), at=self.at
+        )
+        return Response({"project_id": str(project.pk), "filters": _filters(query), **asdict(found)})
 
     def _going_on(self, request: Request, project: Project, job: ResultsCount) -> Response:
         """The progress of a worker's count, and the address of its figures."""

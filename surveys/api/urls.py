@@ -90,6 +90,11 @@ urlpatterns = [
     path(f"{_PROJECT}/analysis/questions", AnalysisViewSet.as_view({"post": "ask"}), name="questions"),
     path(f"{_PROJECT}/analysis/results", ResultsViewSet.as_view({"get": "retrieve"}), name="results"),
     path(f"{_PROJECT}/analysis/cross", ResultsViewSet.as_view({"get": "cross"}), name="cross"),
+    path(
+        f"{_PROJECT}/analysis/participation",
+        ResultsViewSet.as_view({"get": "participation"}),
+        name="participation",
+    ),
     path(_RESPONSE, ResponseViewSet.as_view({"get": "retrieve", "delete": "destroy"}), name="response"),
     path("templates", TemplateViewSet.as_view({"get": "list"}), name="templates"),
     path("templates/<slug:template_id>", TemplateViewSet.as_view({"get": "retrieve"}), name="template"),

@@ -24,6 +24,7 @@ from surveys.services.scripts import editing as scripts
 COPY = Action("copy", "Keep a copy of my answers", is_quiet=True)
 AGAIN = Action("again", "Answer again", is_quiet=True)
 HIDE = Action("hide", "Hide my answers on this device", is_quiet=True)
+HIDE_VOTE = Action("hide", "Hide my vote on this device", is_quiet=True)
 VOTE_ACTIONS = (Action("change", "Change my vote"), Action("ask-retract", "Take my vote back"))
 RETRACTION = (Action("retract", "Yes, take it back"), Action("look", "No, keep it"))
 
@@ -188,6 +189,6 @@ def _actions(view: WalkView) -> Sequence[Action]:
     keeps = not project.is_anonymous  # there the browser keeps no answers
     if project.is_poll:
         changes = VOTE_ACTIONS if view.is_open and project.change_poll else ()
-        return (*changes, HIDE) if keeps else changes
+        return (*changes, HIDE_VOTE) if keeps else changes
     again = (AGAIN,) if view.is_open and (most is None or (number or 1) < most) else ()
     return (COPY, *again, HIDE) if keeps else again

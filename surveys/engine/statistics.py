@@ -183,7 +183,7 @@ def _distribution(
     ]
 
 
-def histogram(block: Block, groups: Sequence[AnswerGroup]) -> dict[str, object] | None:
+def histogram(block: Block, groups: Sequence[AnswerGroup]) -> dict[str, Any] | None:
     """The numbers of an open question in bins (rule 6.301); None for other blocks, and without numbers."""
     group = next((each for each in groups if each.spread), None)
     if block.type != "open_numeric" or group is None or group.spread is None:
@@ -225,7 +225,8 @@ def _quartiles(groups: Sequence[AnswerGroup]) -> list[float | None]:
         around = [(Decimal(repr(low)), Decimal(repr(high))) for low, high in groups[0].spread.around]
     elif groups and all(group.point is not None for group in groups):
         points = sorted((group.point or 0, group.numbers) for group in groups)
-        spread_of_points = spread.of_frequencies(*zip(*points, strict=True), ())
+        numbers, frequencies = [point for point, _ in points], [count for _, count in points]
+        spread_of_points = spread.of_frequencies(numbers, frequencies, ())
         around = [(Decimal(low), Decimal(high)) for low, high in spread_of_points.around]
     else:
         return [None] * len(spread.QUARTILES)

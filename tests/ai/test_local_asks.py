@@ -241,6 +241,156 @@ def test_what_cannot_be_translated_is_unmet() -> None:
     assert draft.unmet == ("Not asked: “why they collect stamps”.",)
 
 
+@pytest.mark.parametrize(
+    ("intent", "unused"),
+    [
+        (
+            "Gym survey: rooms and staff. max 60 people, blue background",
+            "Not used: “max 60 people”, “blue background”.",
+        ),
+        ("Umfrage zum Lauf: Strecke und Essen. Nur draußen zeigen", "Not used: “Nur draußen zeigen”."),
+        ("Sign up for the class, name, email, photo", "No question takes a file: “photo”."),
+        ("Order form: pens $3, mugs $7. how many of each, total", "Not done: “total”."),
+        (
+            "Split 100 points between parks, roads and schools",
+            "Not done: “Split 100 points between parks, roads and schools”.",
+        ),
+        (
+            "Ask members what they buy. Those who never buy should say why.",
+            "Not done: “Those who never buy should say why”.",
+        ),
+        (
+            "Ask for name and city. If they don't agree end the survey.",
+            "Not done: “If they don't agree end the survey”.",
+        ),
+    ],
+)
+def test_each_part_that_nothing_uses_is_told(intent: str, unused: str) -> None:
+    """Rule 10.44."""
+    assert unused in draft_from(intent).unmet
+
+
+def test_confidence_is_low_where_little_of_the_intent_is_used() -> None:
+    """Rule 10.46."""
+    whole = draft_from("NPS for our bakery").confidence
+    part = draft_from(
+        "NPS for our bakery. parking lot cameras, winter tyres, garden gnomes, blue lamps"
+    ).confidence
+
+    assert whole is not None
+    assert part is not None
+    assert part < 0.4 < whole
+
+
+@pytest.mark.parametrize(
+    ("intent", "asked_for"),
+    [
+        (
+            "sign up for the sewing circle, name, email",
+            ["What is your name?", "What is your e-mail address?"],
+        ),
+        ("Anmeldung zum Kurs, Name, Telefon", ["Wie heißt du?", "Wie lautet deine Telefonnummer?"]),
+        ("Anmeldung am 3. Oktober 2027: Name, Telefon", ["Wie heißt du?", "Wie lautet deine Telefonnummer?"]),
+        (
+            "encuesta a socios: cuantas veces vienen, que deportes practican",
+            ["¿Cuántas veces vienes?", "¿Qué deportes practicas?"],
+        ),
+        (
+            "Dorf: wie kommen die leute zur arbeit, was sie sich wünschen",
+            ["Wie kommst du zur arbeit?", "Was wünschst du dir?"],
+        ),
+        (
+            "Order form: pens $3, mugs $7",
+            ["How many would you like: pens $3?", "How many would you like: mugs $7?"],
+        ),
+    ],
+)
+def test_a_list_after_the_name_of_a_form_is_asked(intent: str, asked_for: list[str]) -> None:
+    """Rule 10.44."""
+    assert asked(intent) == asked_for
+
+
+def test_a_clause_that_gives_no_whole_question_is_told_and_not_asked() -> None:
+    """Rule 10.44."""
+    draft = draft_from("Library survey: opening hours, how parking bothers the people who come by car")
+
+    assert questions(draft)[0]["prompt"] == "How would you rate the opening hours?"
+    assert "Not asked: “how parking bothers the people who come by car”." in draft.unmet
+
+
+def test_options_after_pick_belong_to_one_question() -> None:
+    """Rule 10.44."""
+    name, shifts = questions(draft_from("Sign up form. name, pick up to 2 shifts: early, late, night"))
+
+    assert (name["name"], shifts["type"], shifts["max"]) == ("name", "multi_punch", 2)
+    assert option_values(shifts) == ["Early", "Late", "Night"]
+
+
+def test_rank_said_of_respondents_is_a_ranking() -> None:
+    """Rule 10.44."""
+    (ranked, *_) = questions(draft_from("let employees rank what matters most: pay, hours, growth"))
+
+    assert (ranked["type"], option_values(ranked)) == ("ranking", ["Pay", "Hours", "Growth"])
+
+
+@pytest.mark.parametrize(
+    ("intent", "conditions"),
+    [
+        (
+            "NPS, if they give 6 or less ask what went wrong, if 9 or 10 ask if we may quote them",
+            [("lt", 7), ("gt", 8)],
+        ),
+        ("NPS Befragung, wer 0-6 gibt soll sagen was wir besser machen können", [("lt", 7)]),
+    ],
+)
+def test_conditions_on_numbers_hold(intent: str, conditions: list[tuple[str, int]]) -> None:
+    """Rule 10.44."""
+    shown = [block["show_when"] for block in questions(draft_from(intent)) if block.get("show_when")]
+
+    found = [(each["op"], each["value"]) for each in shown]
+    assert [each for each in found if each[0] in ("lt", "gt")] == conditions
+
+
+@pytest.mark.parametrize(
+    ("intent", "added", "count"),
+    [
+        ("SUS for our tool, plus one open question on what annoyed them most", "What annoyed you most?", 11),
+        ("SUS für unsere Kasse und zwei Fragen zu Alter und Abteilung", "Wie alt bist du?", 12),
+        (
+            "questionnaire SUS pour notre extranet, plus une question ouverte",
+            "Souhaitez-vous ajouter autre chose ?",
+            11,
+        ),
+    ],
+)
+def test_an_addition_is_no_total(intent: str, added: str, count: int) -> None:
+    """Rule 10.45."""
+    assert added in asked(intent)
+    assert len(asked(intent)) == count
+
+
+@pytest.mark.parametrize(
+    "intent", ["Kantine: Geschmack, Preis. höchstens 6 Fragen", "Our canteen: taste, price, 6 questions max"]
+)
+def test_a_most_is_not_filled_up(intent: str) -> None:
+    """Rule 10.45."""
+    assert len(asked(intent)) == 2
+
+
+def test_school_grades_are_best_at_one() -> None:
+    (first, *_) = questions(draft_from("Kita: Essen, Ausflüge - Schulnoten 1 bis 6"))
+
+    assert (first["min"], first["max"]) == (1, 6)
+    assert first["scale"] == {"label_left": "1 (sehr gut)", "label_right": "6 (ungenügend)"}
+
+
+def test_a_standard_needs_its_name() -> None:
+    """Rule 10.45."""
+    draft = draft_from("landlord here: flat number, what's broken. must have phone number")
+
+    assert "Template: Product-market fit." not in draft.understood
+
+
 def test_settings_are_no_asks() -> None:
     found = read_asks("Team survey, 6 questions, takes a minute, keep it short", "en")
 

@@ -16,6 +16,7 @@ from surveys.ai.local import LocalProvider, embeddings
 from surveys.ai.local.texts.seeds import all_seeds
 from surveys.ai.provider import SENTIMENTS, TextBatch, TextExample, TextSample, TextTheme
 from tests.quality.measures import theme_f1
+from tests.support.effort import IS_THOROUGH
 
 ANSWERS = Path(__file__).parent / "answers"
 REPOSITORY = Path(__file__).parents[2]
@@ -113,6 +114,18 @@ def test_answers_in_several_languages_share_a_theme():
 
     assert titles(themes) == ["Noise and volume", "Waiting time"]
     assert [each.themes for each in readings] == [(0,)] * 5 + [(1,)] * 3
+
+
+def test_a_phrase_of_another_language_or_an_ambiguous_word_gives_no_theme():
+    answers = [
+        "Auf meine Mail hat seit drei Wochen niemand geantwortet",
+        "Spart mir viel Zeit, weil ich keinen Laden mehr betreten muss",
+        "Kundenservice geht nicht ans Telefon",
+    ]
+    seeds = [("Lieferung", "seed:delivery"), ("Tempo", "seed:speed"), ("Fehler", "seed:bugs")]
+    themes = [TextTheme(title, phrases=(mark,)) for title, mark in seeds]
+
+    assert titles_of(answers, themes, prompt="Was sollen wir verbessern?") == [(), (), ()]
 
 
 def test_a_batch_of_one_answer_is_read_in_the_language_of_the_locale():
@@ -498,9 +511,19 @@ ODD = {
 }
 
 
+LOCALES = [None, "de", "xx-YY"]
+
+
+@pytest.mark.thorough
 @pytest.mark.usefixtures("with_and_without_embeddings")
-@pytest.mark.parametrize("kind", sorted(ODD))
-@pytest.mark.parametrize("locale", [None, "de", "xx-YY"])
+@pytest.mark.parametrize(
+    ("kind", "locale"),
+    [
+        (kind, locale)
+        for number, kind in enumerate(sorted(ODD))
+        for locale in (LOCALES if IS_THOROUGH else [LOCALES[number % len(LOCALES)]])
+    ],
+)
 def test_unusual_answers_can_be_read(kind, locale):
     themes, readings = read(ODD[kind], prompt="<b>What?</b> 😀", locale=locale)
 

@@ -37,6 +37,10 @@ def test_anonymity_is_read_in_five_languages(intent: str, is_anonymous: bool) ->
         ("Lunch poll, open until Friday", "Friday"),
         ("Umfrage zum Sommerfest bis Freitag", "Freitag"),
         ("Feedback on the talk, closes on 12 May", "12 May"),
+        ("Feedback, close it on 31 January 2027", "31 January 2027"),
+        ("Feedback on the talk, closes december 20", "december 20"),
+        ("Umfrage zum Kurs, Einsendeschluss 1. Juni 2027", "1. Juni 2027"),
+        ("Encuesta sobre la boda, hasta el 15 de abril de 2027", "15 de abril de 2027"),
         ("Feedback until we know more", None),
     ],
 )

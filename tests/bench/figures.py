@@ -75,6 +75,13 @@ def _parts(bench: Bench, project: Project, size: int) -> list[Result]:
         part = client.call("GET", path.replace("results", "cross") + f"?{query}", headers=bench.headers())
         assert part.json()["count"] == size, "Not what was loaded."
 
+    def over_time() -> None:
+        after = f"submitted_after=2001-01-01T00:{next(minutes):02}:00Z"
+        told = client.call(
+            "GET", path.replace("results", "participation") + f"?{after}", headers=bench.headers()
+        )
+        assert told.json()["blocks"][0]["seen"] == size, "Not what was loaded."
+
     for _ in range(4):  # each process loads NumPy once
         read("&status=completed")
     kinds = (
@@ -88,7 +95,7 @@ def _parts(bench: Bench, project: Project, size: int) -> list[Result]:
     asked = [(kind, partial(read, query)) for kind, query in kinds]
     return [
         Result("20", f"{size:,} responses {kind}", cost(bench.colloquy, [ask] * 3), None, 1500)
-        for kind, ask in (*asked, ("in a cross table", cross))
+        for kind, ask in (*asked, ("in a cross table", cross), ("over time", over_time))
     ]
 
 

@@ -50,6 +50,8 @@ def test_lines_pasted_into_an_option_become_options(windows, caller):
     page.evaluate(PASTE, LIST)
 
     assert editor.values(page) == ["Tuesday", "Thursday", "Saturday"]
+    expect(page.get_by_label("Lines that were not taken")).to_have_value("Tuesday")
+    page.get_by_role("dialog").get_by_text("Close", exact=True).click()
     editor.save(page)
     (block,) = editor.stored(caller, project)
     assert [option["value"] for option in block["options"]] == ["Tuesday", "Thursday", "Saturday"]

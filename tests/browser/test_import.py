@@ -41,6 +41,7 @@ def test_a_file_is_matched_checked_and_imported(windows, made, check_accessibili
     """Rule 6.349."""
     size = {"phone": True} if phone else {"viewport": {"width": 1280, "height": 900}}
     page = for_staff(windows, made, tab="responses", **size)
+    shoot(page, f"import-0-{phone}")
     page.get_by_role("link", name="Import responses from a file").click()
     check_accessibility(page)
     shoot(page, f"import-1-{phone}")

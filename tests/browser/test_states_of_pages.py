@@ -120,6 +120,7 @@ def test_faces_have_words_that_can_be_seen(windows: Any, check_every_look: Check
     """Rule 6.297."""
     page = opened(windows, scenario.project(FACES))
 
+    expect(page.locator(".cells .point")).to_have_text(["1", "2", "3", "4", "5"])
     shoot(page, "state-faces")
     check_every_look(page)
 

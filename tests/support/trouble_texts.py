@@ -120,6 +120,12 @@ def trouble_place(caller: Caller) -> dict[str, str]:
     }
 
 
+# What a query without bodies needs beside the field.
+QUERIES = {
+    "GET /projects/{project_id}/analysis/cross": {"rows": "completed.day", "columns": "completed.week"}
+}
+
+
 def send(field: TextField, value: str, place: Mapping[str, str]) -> Outcome:
     """Send one value in a field of an otherwise valid request, and roll it back. For `trouble_place`."""
     if "/script" in field.path:
@@ -128,7 +134,8 @@ def send(field: TextField, value: str, place: Mapping[str, str]) -> Outcome:
         place = {**place, "block_id": place["text_id"]}
     path, body = field.path, b"" if field.is_query else _body(field, value, place)
     if field.is_query:
-        path += "?" + urlencode({field.steps[0].replace("field.name", "field.plan"): value})
+        name = field.steps[0].replace("field.name", "field.plan")
+        path += "?" + urlencode({**QUERIES.get(_operation(field), {}), name: value})
     with transaction.atomic():
         answer = _ask(field.method, path, place, body)
         back = READ_BACK.get(_operation(field)) if answer.status_code < 400 else None

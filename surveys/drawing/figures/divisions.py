@@ -12,6 +12,7 @@ from surveys.services.results import dividing
 from surveys.services.scripts.cache import Catalogue
 
 Choices = list[tuple[str, str]]
+QUESTIONS = "Questions"
 _PERIODS = {"day": "Day of completion", "week": "Week of completion", "month": "Month of completion"}
 
 
@@ -44,7 +45,7 @@ def menu(
         scores += [(str(block.id), f"Result: {block.name}") for block in calculated]
     times = [(f"{dividing.COMPLETED}{period}", text) for period, text in _PERIODS.items()]
     sent = [(f"{dividing.FIELD}{name}", name) for name in fields]
-    groups = {"Questions": questions, "Scores and results": scores, "Fields": sent, "Times": times}
+    groups = {QUESTIONS: questions, "Scores and results": scores, "Fields": sent, "Times": times}
     return [(name, choices) for name, choices in groups.items() if choices]
 
 

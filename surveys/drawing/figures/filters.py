@@ -106,7 +106,6 @@ class ResultsForm(ConditionForm):
     provider = forms.ChoiceField(required=False)
     dividing: Mapping[str, str] = {"segment_by": "bands"}  # menus of divisions, each with its bands
     suspected = forms.ChoiceField(choices=list(SUSPECTED.items()), required=False)
-    segment_by = forms.ChoiceField(required=False)
     bands = BandsField()
 
     def __init__(
@@ -133,8 +132,9 @@ class ResultsForm(ConditionForm):
             self._add_field(field, known[field.name], data.get(field.parameter, ""))
         names = [field.name for field in self.sent_fields]
         menu = divisions.menu(catalogue, fields=names, themed=themed, solutions=solutions, short=_short)
+        self.has_questions = menu[0][0] == divisions.QUESTIONS
         for name in self.dividing:
-            self._choices(name, [("", "Nothing"), *menu])
+            self.fields[name] = forms.ChoiceField(choices=[("", "Nothing"), *menu], required=False)
 
     def _add_field(self, field: SentField, values: Sequence[str], chosen: str) -> None:
         offered = [*values]
@@ -180,6 +180,10 @@ class ResultsForm(ConditionForm):
         bands = self._cleaned(self.dividing[name]) or ""
         chosen = self._cleaned(name) or ""
         return divisions.text_of(chosen, bands, zone=self.zone, catalogue=self._catalogue)
+
+    @property
+    def is_divided(self) -> bool:
+        return any(self._cleaned(name) for name in self.dividing)
 
     @property
     def whole_query(self) -> str:

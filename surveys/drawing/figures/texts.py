@@ -30,7 +30,7 @@ class ThemeBar:
 class TextAnalysis:
     """The analysis of the answers to one text question. `coverage` says how many answers it read.
 
-    `unjudged` is the number of those answers whose tone was not read.
+    `unjudged` says of how many of those the tone was read, if not of all.
     """
 
     summary: str
@@ -88,6 +88,6 @@ def text_analysis(open_text: Mapping[str, Any]) -> TextAnalysis:
     coverage = (
         f"Themes of {plural(read, 'answer')}" if read == given else f"Themes of {read:,} of {given:,} answers"
     )
-    others = read - sum((open_text["sentiment"] or {}).values())
-    unjudged = f"The tone of {plural(others, 'answer')} in other languages was not read." if others else ""
+    judged = sum((open_text["sentiment"] or {}).values())
+    unjudged = f"The tone of {judged:,} of {plural(read, 'answer')} was read." if judged < read else ""
     return TextAnalysis(open_text.get("summary") or "", coverage, unjudged, themes)

@@ -71,7 +71,7 @@ def not_live(visit: Visit) -> Screen:
     text = (
         f"It closed before this answer could be taken.{saved}"
         if is_post
-        else f"It takes no more answers. Thank you for coming by.{saved}"
+        else f"It takes no more {'votes' if project.is_poll else 'answers'}. Thank you for coming by.{saved}"
     )
     sees_results = has_begun or _is_admitted(visit)
     results = None

@@ -58,6 +58,7 @@ MAX_PASSES = 6  # of the check, each of which leaves out what it found
 _PIPED = re.compile(f"{PIPE}([^{PIPE}{END_OF_PIPE}]*){END_OF_PIPE}")
 _STRAY = re.compile(f"[{PIPE}{END_OF_PIPE}]")
 _BLOCK = re.compile(r"script\.blocks\[(\d+)\](?:\.(\w+))?")
+TRUE, FALSE = Group("all", ()), Group("any", ())  # conditions that no answer decides
 _NEGATED = {"eq": "ne", "ne": "eq"}
 _OPERATORS = {"eq": "=", "ne": "!=", "lt": "<", "gt": ">", "gte": ">=", "lte": "<=", "in": "in"}
 _LOGIC = ("show_when", "hide_when", "precondition")
@@ -76,6 +77,7 @@ class _Writer:
     index: dict[str, int] = field(default_factory=dict)
     values: list[dict[str, str]] = field(default_factory=list)  # source's key of an option → its value here
     unreachable: set[int] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)  # on the condition that is being written
     logic: int = 0  # characters of all conditions so far
     at: int = 0  # the index of the block that is being written
 
@@ -324,10 +326,19 @@ def _any(parts: Iterable[Logic], writer: _Writer, item: Item) -> Logic | None:
 
 def _conditions(writer: _Writer, item: Item, hidden: Logic) -> Json:
     """The condition as one of a block's fields: rows where these can say it, else an expression."""
+    writer.notes = []
     try:
         resolved = _resolved(writer, hidden)
     except UnsayableError as error:
         writer.miss(item.where, f"Its condition cannot be said here: {error}. It is always shown.")
+        return {}
+    notes, writer.notes = "; ".join(writer.notes), []
+    if resolved == TRUE:
+        writer.unreachable.add(writer.at)
+        writer.miss(item.where, f"It is left out, because its condition is never true: {notes}.")
+    elif notes:
+        writer.miss(item.where, f"A part of its condition is never true: {notes}.")
+    if resolved in (TRUE, FALSE):
         return {}
     text = _expression(writer, resolved)
     writer.logic += len(text)
@@ -345,18 +356,35 @@ def _conditions(writer: _Writer, item: Item, hidden: Logic) -> Json:
 
 
 def _resolved(writer: _Writer, logic: Logic) -> Logic:
-    """The condition with the names and values of blocks. Raises UnsayableError."""
+    """The condition with the names and values of blocks, or TRUE or FALSE.
+
+    No answer equals a value that is no option. Raises UnsayableError.
+    """
     match logic:
         case Not(part):
-            return negated(_resolved(writer, part))
+            resolved = _resolved(writer, part)
+            if resolved in (TRUE, FALSE):
+                return FALSE if resolved == TRUE else TRUE
+            return negated(resolved)
         case Group(op, parts):
-            return Group(op, tuple(_resolved(writer, part) for part in parts))
+            neutral, decisive = (TRUE, FALSE) if op == "all" else (FALSE, TRUE)
+            kept = [each for each in (_resolved(writer, part) for part in parts) if each != neutral]
+            if decisive in kept or not kept:
+                return decisive if kept else neutral
+            return kept[0] if len(kept) == 1 else Group(op, tuple(kept))
         case Answered(key):
             n = _index(writer, key)
             return Answered(writer.names[n])
         case Compare(key, op, value):
             n = _index(writer, key)
-            values = tuple(_value(writer, n, each) for each in (value if op == "in" else [value]))
+            named = value if op == "in" else [value]
+            if op in ("eq", "ne", "in") and writer.items[n].kind in WITH_ITEMS:
+                named = [each for each in named if str(each) in writer.values[n]]
+            if not named:
+                what = f"“{cut(str(value), 80)}” is no option of “{cut(writer.items[n].text, 80)}”"
+                writer.notes.append(what)
+                return TRUE if op == "ne" else FALSE
+            values = tuple(_value(writer, n, each) for each in named)
             if op == "in" and (writer.items[n].kind not in ("multi_punch", "ranking") and len(values) == 1):
                 op = "eq"
             return Compare(writer.names[n], op, values if op == "in" else values[0])

@@ -187,6 +187,8 @@ class _Survey:
             heading.description = description if name else ""
             self.found.add(heading)
         for row in questions:
+            if self.found.skips():
+                continue
             title = row.get("title", "")
             where = f"question {title}"
             try:
@@ -223,8 +225,6 @@ class _Survey:
     # --- Questions
 
     def _question(self, item: Item, row: Row) -> None:
-        if self.found.skips():
-            return
         kind, qid = row.get("type", ""), row.get("qid", "")
         parts = self.parts.get(qid, [])
         if self.attributes.get((qid, "hidden")) == "1":
@@ -306,7 +306,7 @@ class _Survey:
             )
             self.found.add(heading)
         for part in self.parts.get(qid, []):
-            if part.get("scale_id", "0") not in ("", "0"):
+            if part.get("scale_id", "0") not in ("", "0") or self.found.skips():
                 continue
             code = part.get("title", "")
             key = f"{item.key}_{code}"

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from surveys.services.converting.questionnaire import (
     MAX_CHOICES,
@@ -25,6 +26,9 @@ from surveys.services.converting.questionnaire import (
 from surveys.services.converting.sheets import KIND_OF, give_kind
 
 MAX_LINES = 20_000
+MAX_LINE = 4_000  # characters
+_ENDS_OF_LINES = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"  # as of `str.splitlines`
+_LINE = re.compile(rf"([^{_ENDS_OF_LINES}]*+)(?:\r\n|[{_ENDS_OF_LINES}]|\Z)")
 _QUESTION = re.compile(
     r"\s{0,8}(?:(?:Q|Question|Frage)\s{0,20})?(\d{1,3})\s{0,20}[.):]\s{1,20}(\S.*)", re.IGNORECASE
 )
@@ -67,10 +71,10 @@ _NPS = re.compile(r"\bhow likely\b.{0,99}\brecommend\b", re.IGNORECASE)
 
 def text(content: str) -> Questionnaire:
     """Questions of a text. Without numbers, each line that ends with a question mark begins one."""
-    lines = content.splitlines()
+    lines = [match[1][:MAX_LINE] for match in islice(_LINE.finditer(content), MAX_LINES + 1)]
     reader = _Reader(any(_QUESTION.fullmatch(each) for each in lines[:MAX_LINES]))
     for n, each in enumerate(lines[:MAX_LINES], start=1):
-        reader.line(n, each[:4_000])
+        reader.line(n, each)
     reader.finish()
     if len(lines) > MAX_LINES:
         reader.found.miss(f"line {MAX_LINES + 1}", "Later lines are left out.")

@@ -108,7 +108,7 @@ class _Form:
     def row(self, n: int, row: Row) -> None:
         kind, _, rest = " ".join(row.get("type", "").split()).partition(" ")
         kind = kind.lower().replace("begin_", "begin ").replace("end_", "end ")
-        if kind in ("begin", "end"):
+        if kind in ("begin", "end") and rest:  # `end` alone is the time of the end
             kind, rest = f"{kind} {rest.partition(' ')[0].lower()}", rest
         if kind in ("select", "select1"):
             one, _, rest = rest.partition(" ")

@@ -130,8 +130,9 @@ def by_block(counted: Mapping[str, Any], questions: Sequence[Block]) -> Mapping[
     for block_id, option_id, point, *counts, total, lowest, highest, squares, is_whole in (
         counted["groups"] or ()
     ):
+        rows, people, count = counts
         sums = Decimal(total), lowest, highest, Decimal(squares), is_whole
-        group = AnswerGroup(option_id, point, *counts, *sums)
+        group = AnswerGroup(option_id, point, rows, people, count, *sums)
         own = groups.setdefault(block_id, [])
         if group.numbers and block_id in listed:
             numbers, frequencies = zip(*listed[block_id], strict=True)

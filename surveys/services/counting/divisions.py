@@ -74,8 +74,7 @@ class Values:
         return {each: counts.get(name_of(each), 0) for each in every}
 
     def _label(self, name: str) -> str | None:
-        words = _PERIODS.get(self.order)
-        return words(date.fromisoformat(name)) if words else None
+        return words_of_period(self.order, date.fromisoformat(name)) if self.order in _PERIODS else None
 
 
 _PERIODS = {
@@ -84,6 +83,11 @@ _PERIODS = {
     "month": lambda day: f"{day:%B %Y}",
 }
 Dividing = ReportedBlock | Values | None
+
+
+def words_of_period(period: str, day: date) -> str:
+    """A day, a week or a month in words; `day` is its first day."""
+    return _PERIODS[period](day)
 
 
 def name_of(entry: DistributionEntry) -> str:

@@ -260,7 +260,7 @@ class _Run:
             self.table,
             Matching.of(self.job.matching),
             matching.questions(self.project),
-            self.project.community.locale,
+            self.project.community.locale or "en",
         )
 
     def _part(self, indexes: Sequence[int], outcome: _Outcome) -> _Outcome:

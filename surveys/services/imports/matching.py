@@ -178,7 +178,7 @@ def _repeats(header: str, headers: Sequence[str]) -> bool:
     """Whether a column of our own exports repeats another one, or is computed again."""
     computed = ("score.", "variable.", "themes.", "sentiment.")
     is_code = header.endswith(".code") and header.removesuffix(".code") in headers
-    return is_code or header.startswith(computed) or header in ("session_number", "user_id")
+    return is_code or header.startswith(computed) or header in ("session_number", "user_id", "outcome")
 
 
 def _headings(found: Questions) -> dict[str, list[str]]:

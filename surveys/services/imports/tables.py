@@ -28,6 +28,7 @@ LIMITS = Limits(
     cells=MAX_CELLS,
 )
 _OWN_SHEET = "responses"
+_LONG = {"id", "block_id", "block", "prompt", "item", "value"}  # of exports with one answer in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ def read(data: bytes) -> Table:
             "too_many", f"The file has more than {MAX_COLUMNS:,} columns. Remove those that are not needed."
         )
     headers = rows[0][1]
+    if {*headers} >= _LONG:
+        _refuse("invalid", "The file has one answer in a row. Choose one with one response in a row.")
     width = max((n for n, text in enumerate(headers, start=1) if text), default=0)
     if not width:
         _refuse("invalid", "The first row must have the names of the columns.")

@@ -139,13 +139,15 @@ def _stats(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str, A
     people, total, low, high, _, squares, around = rows.ranges.get((kind, segment, key), NO_RANGE)
     count, numbers = int(people), list(map(Decimal, around))
     pairs = zip(numbers[::2], numbers[1::2], spread.QUARTILES, strict=True) if numbers else ()
-    quartiles = [json_number(spread.between((one, other), count, n)) for one, other, n in pairs]
+    quartiles: list[float | None] = [
+        json_number(spread.between((one, other), count, n)) for one, other, n in pairs
+    ]
     deviation = spread.deviation_of(count, Fraction(total), Fraction(squares))
     return {
         "count": count,
         "mean": float(Decimal(total) / count) if count else None,
         "min": _number(low),
-        **dict(zip(_SPREAD, [*(quartiles or [None] * 3), deviation], strict=True)),
+        **dict(zip(_SPREAD, [*(quartiles or [None] * len(spread.QUARTILES)), deviation], strict=True)),
         "max": _number(high),
     }
 

@@ -22,9 +22,11 @@ async function sent(address, file) {
   }
 }
 
-for (const box of document.querySelectorAll("[data-import]")) {
+/** @type {NodeListOf<HTMLElement>} */
+const boxes = document.querySelectorAll("[data-import]");
+for (const box of boxes) {
   const input = /** @type {HTMLInputElement} */ (box.querySelector("input[type=file]"));
-  const note = box.querySelector("[role=status]");
+  const note = /** @type {HTMLElement} */ (box.querySelector("[role=status]"));
   box.hidden = false;
   input.addEventListener("change", async () => {
     const file = input.files?.[0];
@@ -33,7 +35,7 @@ for (const box of document.querySelectorAll("[data-import]")) {
     const isLarge = file.size > MOST_BYTES;
     note.textContent = isLarge ? "" : "The file is being sent and read.";
     const answer = isLarge ? { note: "The file is larger than 8 MiB. Divide it into several files." }
-      : await sent(box.dataset.import, file);
+      : await sent(box.dataset.import ?? "", file);
     if (answer.address) window.location.assign(answer.address);
     if (answer.rows) {
       const rows = /** @type {HTMLTextAreaElement} */ (document.querySelector("textarea[name=rows]"));

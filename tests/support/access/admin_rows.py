@@ -301,8 +301,10 @@ TABLE: dict[str, tuple[str, str]] = {
         "302 404 204 204 204 204 404 204",
         NO_SUCH_METHOD_FOR_MEMBERS,
     ),
+    "surveys/project/<int:project_id>/results/cross/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/results/export/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/results/exported/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
+    "surveys/project/<int:project_id>/results/over-time/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/results/themes/<int:block_id>/": (
         EDITORS,
         "302 404 403 403 422 422 404 422",
@@ -430,6 +432,7 @@ FOREIGN_IDS: list[tuple[str, str, str, Any]] = [
     ("post", f"{PROJECTS}<int:project_id>/share/people/", "member_id", "member=ID&level=own"),
     ("get", f"{PROJECTS}<int:project_id>/responses/", "user_id", "?q=ID"),
     ("get", f"{PROJECTS}<int:project_id>/results/", "block_id", "?segment_by=ID"),
+    ("get", f"{PROJECTS}<int:project_id>/results/cross/", "block_id", "?rows=ID&columns=completed.day"),
     ("get", "admin/communities/member/", "member_id", "?q=ID"),
     ("get", "admin/communities/member/invite/", "invitation_id", "?after=ID"),
     ("post", "admin/communities/member/invite/", "invitation_id", "action=revoke&invitation=ID"),

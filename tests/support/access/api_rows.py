@@ -114,6 +114,7 @@ TABLE: dict[str, Row] = {
     "codebook.correct": Row(OWN_OR_ANY, 200, {"themes": []}, QUESTION),
     "results.retrieve": Row(EVERYBODY, 200),
     "results.cross": Row(EVERYBODY, 200, query="?rows={block_id}&columns=completed.day"),
+    "results.participation": Row(EVERYBODY, 200),
     "export.retrieve": Row(EVERYBODY, 200),
 }
 
@@ -133,6 +134,7 @@ STATES: dict[str, list[tuple[Mapping[str, str], str]]] = {
             "codebook.retrieve",
             "results.cross",
             "results.retrieve",
+            "results.participation",
             "response.list",
             "response.retrieve",
             "export.retrieve",
@@ -147,6 +149,7 @@ OF_CLOSED_ONES = {
     "response.list",
     "results.cross",
     "results.retrieve",
+    "results.participation",
 }
 
 # Ids of objects that a body may name: the action, the field, and a body with `ID` in place of the id.

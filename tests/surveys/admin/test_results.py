@@ -34,6 +34,7 @@ PAGES = [
     "results_export",
     "results_counting",
     "results_exported",
+    "results_over_time",
 ]
 
 

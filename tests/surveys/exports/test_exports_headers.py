@@ -52,6 +52,7 @@ def largest(sign: str, *, alike: bool, blocks: int = MAX_BLOCKS) -> list[Block]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("sign", "alike"), [("w", False), ("日", True)])
 def test_headers_of_the_largest_script_are_small_and_differ(sign: str, alike: bool) -> None:
     columns = [

@@ -14,7 +14,7 @@ from django.utils import timezone
 from communities.ground.errors import InvalidRequest
 from surveys.models import Conversation, Project, ResponseFile
 from surveys.services.exports import service as exports
-from surveys.services.imports import files, tables
+from surveys.services.imports import files, service, tables
 from surveys.services.imports.files import OpenFile
 from tests.support.caller import Caller
 from tests.support.dumps import dump
@@ -244,7 +244,7 @@ def test_an_import_continues_where_a_worker_died(caller: Caller, monkeypatch: py
     take(caller, project, csv_of(["age", "x"], *([str(n), ""] for n in range(count))))
     row = ResponseFile.objects.get()
     files.begin_import(actor=caller.actor, project=row.project, at=timezone.now())
-    store_part = files.service.store_part
+    store_part = service.store_part
     calls = []
 
     def dying(**parts: Any) -> int:
@@ -253,7 +253,7 @@ def test_an_import_continues_where_a_worker_died(caller: Caller, monkeypatch: py
             raise OperationalError
         return store_part(**parts)
 
-    monkeypatch.setattr(files.service, "store_part", dying)
+    monkeypatch.setattr(service, "store_part", dying)
     with pytest.raises(OperationalError):
         files.run(file_id=row.pk)
     assert Conversation.objects.filter(project_id=project["id"]).count() == files.PART
@@ -292,6 +292,7 @@ def test_an_anonymous_project_keeps_no_ids_of_a_file(caller: Caller) -> None:
         (b"a,b\n" + b"1,2\n" * (tables.MAX_ROWS + 1), "more than 10,000 rows"),
         (b"," * 1_001 + b"a\nb", "more than 1,000 columns"),
         (b"x" * (tables.MAX_FILE + 1), "larger than 8 MiB"),
+        (b"id,block_id,block,prompt,item,value\n1,2,3,4,5,6", "one answer in a row"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )

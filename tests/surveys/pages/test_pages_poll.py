@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from surveys.models import Answer
+from surveys.models import Answer, Project
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import write_again
 from tests.support.surveys.scenario import CHOICE, SAYING
@@ -298,3 +298,15 @@ def test_a_vote_takes_few_statements():
         visitor.client.post(visitor.address, form)
 
     assert len([query for query in vote if query["sql"] not in ("BEGIN", "COMMIT")]) <= 6
+
+
+def test_a_poll_speaks_of_votes() -> None:
+    """Rule 6.298."""
+    made = poll(poll_results_mode="public", change_poll=True)
+    visitor = Visitor(made).look()
+    visitor.send(option=scenario.script(made).blocks[-1].options[0].id)
+    assert "Hide my vote on this device" in visitor.page
+
+    Project.objects.filter(pk=made.pk).update(status="inactive")
+
+    assert "It takes no more votes." in Visitor(made).look().page

@@ -305,6 +305,7 @@ def test_questions_beyond_the_size_of_a_page_are_on_the_next_one(monkeypatch):
     assert Client().get(f"{address}?page=99").content.decode() == texts[-1]
 
 
+@pytest.mark.long
 def test_a_page_of_the_largest_script_has_less_than_a_megabyte():
     options = [f"{n} & {'<' * 40}" for n in range(100)]
     made = shared(*({**CHOICE, "options": options} for _ in range(200)))

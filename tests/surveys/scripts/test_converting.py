@@ -133,6 +133,7 @@ def test_a_condition_that_cannot_be_said_is_named_with_its_words():
         assert [each["where"] for each in found["unmet"]] == ["page 1, c"], source
 
 
+@pytest.mark.long
 def test_eight_mib_of_a_format_take_few_steps():
     """Rule 3.177: each is read once, and stops where a script is full."""
     caller = Caller()

@@ -38,6 +38,32 @@ XLSFORM = {
 }  # fmt: skip
 
 
+def test_the_end_of_a_form_ends_no_group_and_unknown_options_are_never_chosen():
+    """Rule 3.182."""
+    survey = [
+        ["type", "name", "label", "relevant"],
+        ["select_one yes_no", "pets", "Do you have pets?"],
+        ["begin group", "more", "", "${pets} = 'yes'"],
+        ["end", "end"],
+        ["text", "name", "Its name?"],
+        ["text", "kind", "Its kind?", "${pets} = 'yes' or ${pets} = 'other'"],
+        ["end group"],
+        ["text", "other", "Which other?", "${pets} = 'other'"],
+        ["text", "why", "Why?", "${pets} != 'other'"],
+    ]
+    found = converted("xlsform", workbook(survey=survey, choices=XLSFORM["choices"]))
+
+    blocks, shown = by_name(found), {"block": "pets", "op": "eq", "value": "yes"}
+    assert list(blocks) == ["pets", "name", "kind", "why"]
+    assert blocks["name"]["show_when"] == shown
+    assert blocks["kind"]["show_when"] == {"all": [shown, shown]}
+    assert not {"show_when", "hide_when", "precondition"} & blocks["why"].keys()
+    told = {each["where"]: each["what"] for each in found["unmet"] if "kind" not in each["where"]}
+    assert told["survey, row 8 (other)"] == (
+        "It is left out, because its condition is never true: “other” is no option of “Do you have pets?”."
+    )
+
+
 def test_an_xlsform_becomes_a_script():
     """Rules 3.170 and 3.171."""
     found = converted("xlsform", workbook(**XLSFORM))

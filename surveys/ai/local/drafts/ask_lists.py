@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import re
 
-from surveys.ai.local.drafts.ask_words import ABOUT, ASKING, INTERROGATIVE, LEADING, RATING, is_order
+from surveys.ai.local.drafts.ask_words import (
+    ABOUT,
+    ASKING,
+    FEEDBACK,
+    FORM,
+    INTERROGATIVE,
+    KIND,
+    LEADING,
+    RATING,
+    is_order,
+)
 from surveys.ai.local.drafts.bank import find
 from surveys.ai.local.drafts.formats import BRACKETS, CONJUNCTIONS, QUOTES, TRAILING, split_options
 from surveys.ai.local.drafts.phrasing import PEOPLE
 
+# Two questions without a comma: `was war gut was war schlecht`.
+_TWINS = re.compile(
+    r"^((?:was|wie|what|how) (?:war|ist|lief|was|is|went)\s[^,?]{1,30}?)\s(?=(?:was|wie|what|"
+    r"how) (?:war|ist|lief|was|is|went)\s)",
+    re.IGNORECASE,
+)
+_MOST_WORDS = 9  # An item of a list after the name of a survey has at most this many words.
+_MOST_WORDS_OF_ITEM = 4  # Longer words before the first comma introduce the list.
 _MAX_LEAD = 120  # A colon begins a list only after at most this many characters.
 
 
@@ -33,6 +51,8 @@ def parted(sentence: str, language: str) -> tuple[str, str | None, str]:
         return sentence[: dash.start()], sentence[dash.end() :], ""
     if language == "de" and (match := re.search(RATING["de"], depth_free)):
         return "", sentence.replace(match[0], ""), "rate"
+    if FORM.search(depth_free.split(",")[0]) and (head := _head_of_list(sentence, language)):
+        return head, sentence[len(head) :].strip(" ,"), ""
     verb = min(
         (
             match
@@ -43,6 +63,8 @@ def parted(sentence: str, language: str) -> tuple[str, str | None, str]:
         default=None,
     )
     if verb is None:
+        if head := _head_of_list(sentence, language):
+            return head, sentence[len(head) :].strip(" ,"), ""
         clause = re.search(rf",\s{{1,3}}(?={INTERROGATIVE[language]})", depth_free, re.IGNORECASE)
         begins = re.match(INTERROGATIVE[language], depth_free, re.IGNORECASE)
         if begins and depth_free.count(",") > 1 and not sentence.endswith("?"):
@@ -59,6 +81,27 @@ def parted(sentence: str, language: str) -> tuple[str, str | None, str]:
     if not items.strip(TRAILING) or re.fullmatch(PEOPLE[language], items.strip(TRAILING), re.IGNORECASE):
         return sentence[: verb.start()].strip(TRAILING), "", ""
     return sentence[: verb.start()].strip(TRAILING), items, "rate" if is_rated else how
+
+
+def _head_of_list(sentence: str, language: str) -> str:
+    """Return the words before the first comma if they name the survey, and a list of what to ask follows."""
+    head, *others = list_parts(sentence)
+    is_list = len(others) > 1 and all(len(other.split()) <= _MOST_WORDS for other in others)
+    if not is_list or find(head, language) or re.match(INTERROGATIVE[language], head, re.IGNORECASE):
+        return ""
+    is_named = FORM.search(head) or FEEDBACK.search(head) or KIND.search(head)
+    return head if is_named or len(head.split()) > _MOST_WORDS_OF_ITEM else ""
+
+
+def list_parts(text: str) -> list[str]:
+    """Return the parts of a text between commas, but not inside brackets."""
+    parts, depth, start = [], 0, 0
+    for place, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if char in ",;" and depth <= 0:
+            parts.append(text[start:place])
+            start = place + 1
+    return [part.strip() for part in (*parts, text[start:])]
 
 
 def _verb(text: str, language: str) -> str | None:
@@ -109,6 +152,9 @@ def list_items(text: str, language: str) -> list[str]:
             part = part[match.end() :]
         if not part.strip(TRAILING + "?"):
             continue
+        if twin := _TWINS.match(part):
+            items.append(twin[1])
+            part = part[twin.end() :].strip()
         if (
             items
             and re.search(r":\s", items[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from surveys.ai.local.drafts.conditions import IF
-from surveys.ai.local.drafts.formats import SCALE, YES_NO
+from surveys.ai.local.drafts.formats import MONTHS, SCALE, YES_NO
 
 _NUMBER = (
     r"(?:\d{1,3}(?:\s{0,3}(?:-|–|to|bis|à|a)\s{0,3}\d{1,3})?|one|two|three|four|five|six|seven|eight|nine|ten|"
@@ -30,6 +30,8 @@ SETTINGS = re.compile(
     r"|[,;.]?\s{0,3}\b(?:keep it|make it|please keep it) (?:very )?(?:short|brief|simple|friendly|quick)\b"
     r"|[,;]?\s{0,3}\bwhere it makes sense\b"
     r"|[,;]?\s{0,3}\beverything (?:is )?optional\b"
+    r"|\s\(?(?:optional|freiwillig|facultatif|opcional)\)?(?=\s{0,3}(?:[,;.)]|$))"
+    r"|(?<=[^\W\d_])\s(?:first|zuerst|d'abord|primero|primeiro)(?=\s{0,3}[,;])"
     r"|\bplease\b|\bbitte(?= [a-zäöü])\b|\bs'il vous plaît\b|\bpor favor\b",
     re.IGNORECASE,
 )
@@ -46,13 +48,14 @@ _UNNAMED_SCALE = re.sub(r"\?P<\w+>", "?:", SCALE.pattern).replace(
 )
 GLOBAL_SCALE = re.compile(
     r"(?:^|[,;.]\s{0,3}|\s)(?:all |alle |using |with )?(?:on )?(?:a |an |einer |eine |une |una |uma )?"
-    rf"(?:\b(?:scales?|ratings?|skala|échelle|escala|notes?|notas?)\b)[^,;.]{{0,200}}?(?={_UNNAMED_SCALE})",
+    rf"(?:\b(?:scales?|ratings?|skala|échelle|escala|notes?|notas?|(?:schul)?noten?)\b)[^,;.]{{0,200}}?(?={_UNNAMED_SCALE})",
     re.IGNORECASE,
 )
 
 
 _FURTHER = (
-    r"(?:additional|further|extra|more|weitere[nr]?|zusätzliche[nr]?|autres?|supplémentaires?|adicional(?:es)?|más|mais)"
+    r"(?:additional|further|extra|more|weitere[nr]?|zusätzliche[nr]?|autres?|supplémentaires?|"
+    r"adicional(?:es)?|más|mais)"
 )
 _OPEN = r"(?:open(?:[- ]ended)?|offene[nr]?|ouvertes?|abiertas?|abertas?)"
 ADDITION = re.compile(
@@ -71,14 +74,15 @@ def wants_one_open_question(text: str) -> bool:
 
 
 BULLET = re.compile(r"^\s{0,3}(?:[-*•–▪◦]|\(?\d{1,2}[.)]|[a-zA-Z][.)])\s{1,3}(?P<item>\S.*?)\s{0,3}$")
-NUMBERED = re.compile(r"(?:(?<=\s)|^)\(?\d{1,2}[.)]\s{1,3}")
+NUMBERED = re.compile(rf"(?:(?<=\s)|^)\(?\d{{1,2}}[.)]\s{{1,3}}(?!{MONTHS}|\d{{4}})", re.IGNORECASE)
 SENTENCES = re.compile(
     r"(?<=[?])\s{1,3}|"
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bz\.B)(?<!\bmax)(?<!\bmin)(?<!\bNr)(?<!\bSt)(?<!\bDr)(?<!\bca)(?<!\bvs)(?<!\bno)(?<!\betc)"
     r"(?<!\d)(?<=[.!])\s{1,3}(?=[^\W\d_]|[¿¡«\"“])|\n+"
 )
 INTERROGATIVE = {
-    "en": r"(?:(?:at |in |on |for |to |from |with )?(?:what|which|who|when|where|why|how|whether|if)|"
+    "en": r"(?:(?:at |in |on |for |to |from |with |since |until )?(?:what|which|who|when|where|why|how|"
+    r"whether|if)|"
           r"(?:do|does|did|is|are|was|were|would|will|can|could|should|have|has) (?:you|they|we|the|it|"
           r"your|their|our|this|there|I))\b",
     "de": r"(?:(?:an |in |mit |für |auf |bei |von |bis |seit |aus )?(?:was|wer|wen|wem|wie|wo|wann|warum|"
@@ -89,15 +93,17 @@ INTERROGATIVE = {
     "fr": r"(?:pourquoi|comment|combien|quand|où|quel(?:le)?s?|qu['’]|que |ce qu|s['’]ils|s['’]elles|si |"
           r"est-ce|qui |avec qui|à quelle|"
           r"avez-vous|êtes-vous|\w+-(?:vous|tu|t-il|il|on)\b|faut-il)",
-    "es": r"(?:¿|(?:por |para |con |en |a |de |cada )?(?:qu[eé]|cu[aá]l(?:es)?|c[oó]mo|cu[aá]ndo|d[oó]nde|cu[aá]nt[oa]s?|"
+    "es": r"(?:¿|(?:por |para |con |en |a |de |cada )?(?:qu[eé]|cu[aá]l(?:es)?|c[oó]mo|cu[aá]ndo|"
+    r"d[oó]nde|cu[aá]nt[oa]s?|"
           r"qui[eé]n(?:es)?)\b|si |lo que )",
     "pt": r"(?:(?:por |para |com |em |a |de |o |d)?(?:que|qual|quais|como|quando|onde|quant[oa]s?|quem)\b|"
           r"se |tem |você )",
 }  # fmt: skip
 ASKING = {
     "en": r"\b(?:(?:and|also|then|please|to|should|must|it should)\s{1,3})*(?:ask(?:ing|s)?|find(?:s|ing)? "
-          r"out|(?:want|like|need|love) to "
-          r"(?:know|find out|learn|understand)|we need|we want|collect(?:ing|s)?|includ(?:e|es|ing)|"
+          r"out|tell us|(?:want|like|need|love) to "
+          r"(?:know|find out|learn|understand)|we need|(?:they |it )?must have|needs?(?= (?:consent|"
+          r"their|name|phone|e-?mail))|we want|collect(?:ing|s)?|includ(?:e|es|ing)|"
           r"cover(?:s|ing)?|questions? (?:on|about|like)|"
           r"with questions (?:on|about))\b",
     "de": r"\b(?:(?:und|auch|bitte|dann|außerdem)\s{1,3})*(?:frag(?:e|en|t)?|abfragen|erfragen|wissen|"
@@ -138,7 +144,7 @@ ALSO = re.compile(
 LEADING = re.compile(
     r"^(?:and|or|plus|also|then|finally|as well as|und|sowie|dazu|außerdem|auch|et|puis|ainsi que|aussi|y|"
     r"además|también|e|também|bem como|&|with|"
-    r"mit|maybe|perhaps|optionally)\s{1,3}",
+    r"mit|(?:avec|con|com)(?! qu)|maybe|perhaps|optionally)\s{1,3}",
     re.IGNORECASE,
 )
 TO_US = re.compile(
@@ -196,7 +202,8 @@ FOLLOW_UP = re.compile(
 )
 _ORDER = re.compile(
     r"(?:then |please )*(?:e-?mail|mail|send|forward|share|show|post|publish|remind|notify|inform|tell|give|"
-    r"let|export|thank|invite)\s{1,3}(?:me|us|them|it|him|her|everyone|everybody|all|the|our|my|their|a|an)\b"
+    r"let(?! (?:them|people|everyone|us all) (?:choose|pick|select|rank|vote))|export|thank|"
+    r"invite)\s{1,3}(?:me|us|them|it|him|her|everyone|everybody|all|the|our|my|their|a|an)\b"
     r"|(?:dann |bitte )*(?:schicke?n?|sende?n?|maile?n?|teile?n?|zeige?n?|gib|informiere?n?)\s{1,3}"
     r"(?:mir|uns|ihnen|allen|sie|es|die|das|den)\b"
     r"|(?:envoye[zr]|partage[zr]|montre[zr]|publie[zr])[ -](?:moi|nous|leur|les?|la)\b|(?:m['’]|nous )"
@@ -212,6 +219,56 @@ def is_order(text: str) -> bool:
     return bool(_ORDER.match(text.strip())) and not KIND.search(text)
 
 
+FORM = re.compile(
+    r"\b(?:forms?|registrations?|registr\w+|sign(?:ing)?[- ]?ups?|orders?|reports?|rsvp|appl(?:y|"
+    r"ication)\w*|demographics?|"
+    r"anmeld\w+|bewerb\w+|\w*formular\w*|bestell\w+|formulaires?|commandes?|meldung\w*|"
+    r"inscriptions?|formularios?|inscripci[oó]n|pedidos?|formulários?|inscriç(?:ão|ões)|cadastro|confirm\w+)\b",
+    re.IGNORECASE,
+)
+FEEDBACK = re.compile(
+    r"feedback|satisf|\brat(?:e|ing)|review|evaluat|opinion|experience|zufrieden|bewert|rückmeldung|"
+    r"\bavis\b|évalu|valora|avalia",
+    re.IGNORECASE,
+)
+PICK = re.compile(
+    r"^(?:(?:and|then|und|et|y|e|let (?:them|people|everyone)|they|people)\s{1,3}){0,3}(?:can\s{1,3})?"
+    r"(?:pick|choose|select|tick|wähl\w*|auswahl|choisir|choix|elegir|escoger|escolher)\b\s{0,3}"
+    r"(?:(?:from|of|one|a|an|your|their|the|ihre?n?|eine?n?|de|du|des|un|una|um|uma)\s{1,3}){0,2}(?P<what>.{0,60})$",
+    re.IGNORECASE,
+)
+RANK = re.compile(
+    r"\b(?:rank(?:ing)?|reihenfolge|rangliste|classer|hiérarchiser|clasificar|ordenar|ranquear)\b(?P<what>[^:,]{0,60})",
+    re.IGNORECASE,
+)
+POINTS = re.compile(
+    r"\b(?:split|allocate|divide|distribute|spread|verteil\w*|répart\w*|repart\w*|distribu\w*|divid\w*)\b[^.;:,\d]{0,20}"
+    r"\d{2,4}\s{1,3}(?:points?|coins?|punkte\w*|puntos|pontos|tokens?|euros?|dollars?|credits?|chips)\s{1,3}"
+    r"(?:between|among|across|over|on|to|auf|unter|zwischen|entre|sur)\s{1,3}(?P<list>[^.;!?\n]{1,300})",
+    re.IGNORECASE,
+)
+# What only a file could hold.
+FILE = re.compile(
+    r"\b(?:photos?|pictures?|fotos?|bilder?|upload\w*|hochladen|lebenslauf|cv|résumé|resume|curriculum|currículo|attachments?|"
+    r"signatures?|unterschrift|firma digital|assinatura|datei\w*|fichiers?|pièces? jointes?|"
+    r"scans?)\b(?! (?:consent|permission|release|size))",
+    re.IGNORECASE,
+)
+PRICE = re.compile(
+    r"\s{0,3}(?:[$€£]\s?\d{1,5}(?:[.,]\d{1,2})?|\d{1,5}(?:[.,]\d{1,2})?\s?(?:[$€£]|euros?|dollars?|eur|usd)(?!\w))",
+    re.IGNORECASE,
+)
+TOTAL = re.compile(
+    r"^(?:the |der |die |le |el |o )?(?:(?:grand )?total|sum|gesamt(?:preis|summe|betrag)|summe|"
+    r"prix total|precio total|preço total)$",
+    re.IGNORECASE,
+)
+EACH = re.compile(
+    r"^(?:(?:the )?(?:quantit(?:y|ies)|amounts?|how many|number)(?: (?:of|for) each.*)?|(?:anzahl|menge|"
+    r"stückzahl)(?: (?:je|pro) \w+)?|"
+    r"quantités?(?: de chaque.*)?|cantidad(?:es)?(?: de cada.*)?|quantidades?(?: de cada.*)?)$",
+    re.IGNORECASE,
+)
 KIND = re.compile(
     r"\b(?:surveys?|polls?|questionnaires?|quiz|forms?|umfrage|fragebogen|sondage|encuesta|pesquisa|enquete)\b",
     re.IGNORECASE,

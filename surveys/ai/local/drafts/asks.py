@@ -21,19 +21,26 @@ from surveys.ai.local.drafts.ask_words import (
     ASKING,
     BULLET,
     CHOOSE,
+    EACH,
     FOLLOW_UP,
+    FORM,
     GLOBAL_SCALE,
     INTERROGATIVE,
     LEADING,
     NUMBERED,
     ONE_OPEN,
     OPTIONS_LEAD,
+    PICK,
+    POINTS,
+    PRICE,
+    RANK,
     RATING,
     SAYS_YES_NO,
     SENTENCES,
     SETTINGS,
     TO_US,
     TOPIC_OF_QUESTIONS,
+    TOTAL,
     YES_AND_NO,
     YES_NO_LEAD,
     is_order,
@@ -47,16 +54,30 @@ from surveys.ai.local.drafts.conditions import (
     with_conditions_apart,
 )
 from surveys.ai.local.drafts.formats import (
+    CONJUNCTIONS,
+    DATE,
     QUOTES,
     RIGHT,
     TRAILING,
     Format,
+    option_text,
     read_format,
     read_scale,
     split_options,
 )
 
 _MAX_ASKS = 40
+RANKED = "Put these in order, with the most important on top."
+# The day of an event is neither a topic nor an ask.
+_EVENT_DATE = re.compile(
+    rf"(?:,\s{{0,3}})?\b(?:on|am|vom|le|du|el|del|em|no dia|do dia)\s{{1,3}}(?:the\s{{1,3}})?{DATE}(?!\w)",
+    re.IGNORECASE,
+)
+_EITHER = re.compile(
+    r"^(?:(?P<of>[^\W\d_][\w'’-]*)\s(?=\S+\s))?(?P<list>[^\W\d_][\w'’-]*(?:\s[^\W\d_][\w'’-]*)?)\s(?:or|oder|ou|o)\s(?P<last>[^\W\d_][\w'’-]*)$"
+)
+_EITHER_WORD = re.compile(r"\s(?:or|oder|ou|o)\s(?!(?:not|nicht|pas|non|no|não)\b)", re.IGNORECASE)
+_OR_NOT = re.compile(r"\s{1,3}(?:or not|oder nicht|ou (?:pas|non)|o no|ou não)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +109,8 @@ class Asks:
 
 
 def additions(text: str, language: str) -> tuple[str, tuple[Ask, ...], bool]:
-    """Return a text without the questions that it wants in addition, such as `plus two questions about pay`, the
-    asks of these, and whether an open question about anything is among them.
+    """Return a text without the questions that it wants in addition, such as `plus two questions about pay`,
+    the asks of these, and whether an open question about anything is among them.
     """
     asks: list[Ask] = []
     wants_open = False
@@ -118,16 +139,25 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
         scale = found[1]
         start = match.start()
         text = f"{text[:start]} {text[start + found[0].end() :]}"
-    text = ONE_OPEN.sub("", text)
-    text = SETTINGS.sub(lambda match: "," if match[0].startswith(",") else " ", text)
-    asks: list[Ask] = []
+    told: list[str] = []
+    points = POINTS.search(text)
+    ranked = (
+        split_options(re.split(r"\s(?:for|für|pour|para)\s", points["list"])[0], language) if points else ()
+    )
+    if points:
+        told.append(points[0].strip(TRAILING))
+        after = points["list"].partition(" for ")[2]
+        text = f"{text[: points.start()]} {after} {text[points.end() :]}"
+    if not is_poll:
+        text = _EVENT_DATE.sub("", text)
+    text = without_settings(text)
+    asks: list[Ask] = [Ask(RANKED, Format(options=ranked, is_ranked=True))] if ranked else []
     rest: list[str] = []
     orders: list[str] = []
-    told: list[str] = []
     in_addition = 0
     for sentence in (part for each in _sentences(text) for part in with_conditions_apart(each) if part):
         if is_foreign_condition(sentence):
-            told.append(sentence.strip(TRAILING))
+            told.append(re.split(r"\.\s{1,3}\d", sentence)[0].strip(TRAILING))
             continue
         if is_order(sentence):
             orders.append(sentence.strip(TRAILING))
@@ -140,7 +170,7 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
             sentence = sentence[said.end() :].strip(TRAILING)
             if not sentence:
                 continue
-        is_continued = bool(asks) and sentence[:1].islower() and LEADING.match(sentence) is not None
+        is_continued = bool(asks) and _continues(sentence, text, language)
         found_asks, lead = _of_sentence(sentence, language, is_list=is_continued, is_poll=is_poll)
         if found_asks and ALSO.search(sentence) and not _has_list(lead, sentence):
             in_addition += len(found_asks)
@@ -151,13 +181,57 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
                 asks[-1], format=replace(asks[-1].format, options=found_asks[0].format.options)
             )
             found_asks = []
+        found_asks = [ask for ask in found_asks if not _is_rank(ask)]
+        if (rank := RANK.search(sentence)) and not any(ask.format.is_ranked for ask in found_asks):
+            told.append(rank[0].strip(TRAILING))
+        is_scale = len(found_asks) == 1 and not found_asks[0].text and found_asks[0].format.is_scale
+        if asks and is_scale and scale is None:
+            found_asks, scale = [], found_asks[0].format
         asks += found_asks
         if lead:
             rest.append(lead)
     orders += [ask.text for ask in asks if is_order(ask.text)]
     asks = [ask for ask in asks if not is_order(ask.text)]
+    if any(PRICE.search(ask.text) for ask in asks):  # The numbers of an order are asked item by item.
+        told += [ask.text for ask in asks if TOTAL.match(ask.text)]
+        asks = [ask for ask in asks if not (EACH.match(ask.text) or TOTAL.match(ask.text))]
     is_added = in_addition == len(asks) and bool(asks or added)
-    return Asks((*asks, *added)[:_MAX_ASKS], ". ".join(rest), scale, is_added, tuple(orders), wants_open, tuple(told))
+    return Asks(
+        (*asks, *added)[:_MAX_ASKS], ". ".join(rest), scale, is_added, tuple(orders), wants_open, tuple(told)
+    )
+
+
+def without_settings(text: str) -> str:
+    """Return a text without its wishes about the whole survey, such as the number of its questions."""
+    text = ONE_OPEN.sub("", text)
+    return SETTINGS.sub(lambda match: "," if match[0].startswith(",") else " ", text)
+
+
+def _with_either(ask: Ask, language: str) -> Ask:
+    """Return an ask with the options that its words are: `vegetarian or meat`, `shift early or late`."""
+    match = _EITHER.match(ask.text)
+    if ask.format != Format() or ask.is_question or not match:
+        return ask
+    if re.match(INTERROGATIVE[language], ask.text, re.IGNORECASE) or (
+        match["of"] and find(ask.text, language)
+    ):
+        return ask
+    words = [*match["list"].split(), match["last"]] if match["of"] else [match["list"], match["last"]]
+    options = tuple(option_text(word) for word in words)
+    return replace(ask, text=match["of"] or ask.text, format=Format(options=options))
+
+
+def _is_rank(ask: Ask) -> bool:
+    return not ask.format.is_ranked and RANK.match(ask.text) is not None
+
+
+def _continues(sentence: str, text: str, language: str) -> bool:
+    """Whether a sentence goes on with the list of the sentence before it, as the fields of a form do."""
+    if sentence[:1].islower() and LEADING.match(sentence):
+        return True
+    parts = re.split(rf",|\s(?:{CONJUNCTIONS[language]})\s", sentence)
+    is_list = len(parts) > 1 and not re.search(r"[?:\d]", sentence) and FORM.search(text) is not None
+    return is_list and all(0 < len(part.split()) <= 4 for part in parts)
 
 
 def _aspects(sentence: str, language: str) -> list[Ask]:
@@ -251,6 +325,13 @@ def _of_sentence(
     if YES_NO_LEAD.match(lead.strip()):
         return [_ask(items_text, language, is_question=True, format=Format(is_yes_no=True))], ""
     head, _, announcement = lead.rpartition(",")
+    if (rank := RANK.search(lead)) and (options := split_options(items_text, language)):
+        return [Ask(RANKED, Format(options=options, is_ranked=True))], lead[: rank.start()].strip(TRAILING)
+    picked = PICK.match(announcement.strip())
+    if picked and (options := split_options(items_text, language)):
+        before = [_ask(item, language) for item in list_items(head, language)] if head else []
+        chosen = Ask(picked["what"].strip(TRAILING) or announcement.strip(), Format(options=options))
+        return [*(ask for ask in before if ask.text), chosen], ""
     if found := OPTIONS_LEAD.search(announcement.strip()):
         head = f"{head} {announcement.strip()[: found.start()]}".strip()
         options = split_options(items_text, language)
@@ -265,13 +346,14 @@ def _of_sentence(
             how = "rate" if is_rated else how
         if (
             of_item.endswith("?")
+            and (is_poll or not _EITHER_WORD.search(of_item))
             and "," in items_text
             and not re.match(INTERROGATIVE[language], of_item, re.IGNORECASE)
         ):
             of_item = of_item.rstrip("? ") + ("" if is_poll else " (yes/no)")
         ask = _ask(of_item, language, is_rated=how == "rate", is_field=how in ("for", "nach"))
         if ask.text or ask.format.options or ask.format.is_scale:
-            asks.append(replace(ask, condition=condition))
+            asks.append(replace(ask if is_poll else _with_either(ask, language), condition=condition))
     if len(asks) == 1 and TOPIC_OF_QUESTIONS.search(sentence):
         return [], sentence.strip(TRAILING)
     return _with_common_scale(asks), lead
@@ -279,6 +361,8 @@ def _of_sentence(
 
 def _with_common_scale(asks: list[Ask]) -> list[Ask]:
     """Give a scale after the last of several noun phrases to all of them."""
+    if len(asks) == 1:
+        return asks
     scaled = [n for n, ask in enumerate(asks) if ask.format.is_scale]
     if len(scaled) != 1 or (not asks[scaled[0]].format.low):
         return asks
@@ -320,6 +404,8 @@ def _ask(
     format: Format | None = None,
 ) -> Ask:  # fmt: skip
     is_question = is_question or text.rstrip().endswith("?")
+    if _OR_NOT.search(text):
+        text, format = _OR_NOT.sub("", text), Format(is_yes_no=True)
     lead, colon, rest = text.partition(": ")
     options = split_options(rest, language) if colon and format is None else ()
     if options:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from surveys.ai.local.drafts import bank, languages
-from surveys.ai.local.drafts.ask_words import INTERROGATIVE
-from surveys.ai.local.drafts.asks import Ask
+from surveys.ai.local.drafts.ask_words import FILE, INTERROGATIVE, PRICE
+from surveys.ai.local.drafts.asks import RANKED, Ask
 from surveys.ai.local.drafts.conditions import Condition
-from surveys.ai.local.drafts.formats import Format
+from surveys.ai.local.drafts.formats import DATE, Format
 from surveys.ai.local.drafts.length import MutableBlock
 from surveys.ai.local.drafts.library import RawBlock
 from surveys.ai.local.drafts.phrasing import addressed, question_from
@@ -82,10 +82,26 @@ _DAYS = (
     r"dias?|(?:em )?(?:que|quais) dias?"
 )
 _NUMERIC_LABEL = re.compile(r"\b(?:number of|how many|anzahl|nombre de|numero de|age|alter|edad|idade)\b")
+# Phrases that end so name facts, which nobody rates.
+_FACT = re.compile(
+    r"(?:\b(?:household size|group size|family size|number|postcode|post code|zip(?: code)?|job title|"
+    r"reading)|postleitzahl|plz|"
+    r"haushaltsgrosse|\bcode postal|\btaille du foyer|\bcodigo postal|\bcep)$"
+)
 _LABELLED = re.compile(r"^(?:their|your|his|her|ihre?|deine?|eure?|votre|vos|leurs?|su|sus|tu|tus|seu|sua|"
                        r"seus|suas)\b|"
                        r"\bfavou?rite\b|\blieblings|\bprefere|\bfavorit|\bpreferid",
                        re.IGNORECASE)  # fmt: skip
+_OVERALL = re.compile(r"overall(?: (?:impression|rating))?|insgesamt|gesamteindruck|(?:note|avis|"
+    r"impression) (?:globale?|general)|"
+                      r"(?:nota|impresion|valoracion) (?:general|global)|(?:nota|impressao|"
+                      r"avaliacao) geral")  # fmt: skip
+_ALLOWS = re.compile(
+    r"\b(?:allow|consent|agree|ok |okay|permi|may we|take|taking|erlaub|einverst|zustimm|autori|quality|"
+    r"qualität)",
+    re.I,
+)
+HOW_MANY = "How many would you like: {label}?"
 OVERALL, CHILD = "Which overall rating would you give?", "How old is the child?"
 _CHILD = re.compile(
     r"\b(?:child|kid|son|daughter|kind|enfant|hij[oa]|niñ[oa]|filh[oa]|criança)(?:e?s|"
@@ -172,6 +188,8 @@ def compose(
             is_about_leaving=is_about_leaving,
             siblings=siblings,
         )
+        if made is None and is_file(ask.text):
+            continue
         if made is None:
             composed.unmet.append(f"Not asked: “{ask.text}”.")
             continue
@@ -185,7 +203,8 @@ def compose(
         if ask.format.right is not None and is_scored:
             made |= {"correct_answer_index": ask.format.right}
         composed.blocks.append(made)
-        composed.words.append(ask.text.rstrip("? ") or "a rating")
+        named = ", ".join(ask.format.options) if ask.format.is_ranked else ask.text.rstrip("? ")
+        composed.words.append(named or "a rating")
     return composed
 
 
@@ -218,10 +237,23 @@ def _block_for(
         return _with_scale(overall, ask.format, language, ("Very poor", "Very good"))
     if not ask.text:
         return None
+    if _OVERALL.fullmatch(bank.folded(ask.text)):
+        overall = {"name": "overall", "prompt": text_in(OVERALL, language)}
+        wanted = ask.format if ask.format.is_scale else scale
+        return _with_scale(overall, wanted, language, ("Very poor", "Very good"))
+    if ask.format.is_ranked:
+        options = [{"value": option} for option in ask.format.options]
+        return {"name": "ranked", "type": "ranking", "prompt": text_in(RANKED, language), "options": options}
+    if is_file(ask.text):
+        composed.unmet.append(f"No question takes a file: “{ask.text}”.")
+        return None
+    if (price := PRICE.search(ask.text)) and spoken == language:
+        thing = ask.text if price.start() else f"{ask.text[price.end() :].strip()}{price[0]}"
+        return {"type": "open_numeric", "prompt": _filled(HOW_MANY, thing.strip(), language), "min": 0}
     known = bank.find(ask.text, spoken)
     if is_form and known and known["name"] == "age" and _CHILD.search(siblings):
         return {"name": "age", "type": "open_numeric", "prompt": text_in(CHILD, language), "min": 0}
-    if ask.is_question and (asked := _who_comes(ask.text, spoken)) and spoken == language:
+    if (asked := _who_comes(ask.text, spoken)) and spoken == language:
         composed.known.add("coming")
         return {**in_language(bank.blocks()["coming"], language), "prompt": asked}
     if known and known["name"] == "reason" and not ask.condition and not composed.blocks and is_about_leaving:
@@ -298,13 +330,17 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     if len(phrase) > _MAX_ASPECT or not re.search(r"[^\W\d_]{2}", phrase):
         return None
     plain = bank.folded(phrase)
+    if re.match(rf"{DATE}(?!\w)", phrase, re.IGNORECASE):
+        return None  # A date is never what people are asked for.
     if re.search(r"[.!?;:]", phrase) or _NO_ASK.match(plain):
         return None
     label = phrase[:1].upper() + phrase[1:]
     if not (ask.format.options or ask.format.is_yes_no) and re.match(
         INTERROGATIVE[language], phrase, re.IGNORECASE
     ):
-        return None  # A clause that gives no whole question is told, and not asked.
+        if " " in phrase:
+            return None  # A clause that gives no whole question is told, and not asked.
+        return _answered(f"{label}{' ?' if language == 'fr' else '?'}", ask.format, language, None, None)
     if ask.format.is_yes_no or (ask.format.options and not ask.format.is_scale):
         if language == "en" and ask.format.options and not re.match(r"(?:which|what)\b", plain):
             bare = re.sub(r"^(?:the|their|your|any|some|a|an) ", "", phrase)
@@ -314,7 +350,9 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
         return _answered(prompt, ask.format, language, None, None)
     possessed = _POSSESSED.fullmatch(phrase)
     known = _owned(phrase, language)
-    is_field = bool(known and known["name"] in _PERSONAL)
+    is_field = bool(known and known["name"] in _PERSONAL) or _FACT.search(plain) is not None
+    if ask.condition and not (is_form or is_field):
+        return None  # Nobody rates a thing under a condition.
     if ask.format.is_open and not (is_form or ask.is_field or is_field):
         thing = phrase if language != "en" or _DETERMINED.search(phrase) else f"the {phrase}"
         return {"type": "open_text", "prompt": _filled("What do you think of {aspect}?", thing, language)}
@@ -339,6 +377,11 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     if _NUMERIC_LABEL.search(plain) or (known and known["name"] == "age"):
         return {"type": "open_numeric", "prompt": prompt, "min": 0}
     return {"type": "open_text", "prompt": prompt}
+
+
+def is_file(text: str) -> bool:
+    """Return whether a phrase asks for a file. A wish to be photographed or not asks for none."""
+    return FILE.search(text) is not None and _ALLOWS.search(text) is None
 
 
 def is_fact(phrase: str, language: str) -> bool:
@@ -404,7 +447,7 @@ def _answered(
         return block | {"type": "open_text"}
     if re.match(_NUMBER, plain):
         return block | {"type": "open_numeric", "min": 0}
-    if _is_closed(plain, language):
+    if _is_closed(plain, language) and not re.search(r"\b(?:or|oder|ou|o)\b", plain):
         return block | {"type": "single_punch", "options": _options(("Yes", "No"), language)}
     return block | {"type": "open_text"}
 
@@ -463,6 +506,8 @@ def _with_scale(
     high = wanted.high if wanted and wanted.high else 5
     if wanted and wanted.has_stars:
         return block | {"type": "rating", "min": 1, "max": high}
+    if wanted and wanted.is_grade and language == "de":
+        ends, labels = None, {"label_left": "1 (sehr gut)", "label_right": "6 (ungenügend)"}
     if labels is None:
         labels = (
             dict(zip(("label_left", "label_right"), (text_in(end, language) for end in ends), strict=True))

@@ -21,7 +21,8 @@ class Condition:
 
 IF = r"(?:if|when|in case|falls|wenn|bei|si|s'|se|quando|cuando)"
 WHO = (
-    r"(?:any(?:one|body)|every(?:one|body)|those|people|whoever|wer|alle|ceux qui|celles qui|qui|quien(?:es)?|quem|los que|os que)"
+    r"(?:any(?:one|body)|every(?:one|body)|those|people|whoever|wer|alle|ceux qui|celles qui|qui|"
+    r"quien(?:es)?|quem|los que|os que)"
 )
 _OR = r"(?:or|oder|ou|o)"
 _LESS = r"(?:less|fewer|lower|below|under|weniger|schlechter|moins|menos|inférieure?)"
@@ -31,23 +32,28 @@ _TOLD = re.compile(
     r"^(?:(?:is|are|war|waren|gibt|geben|gave|gives?|rates?|bewerte[nt]|donnent?|pone[n]?|d[eáã]o?|it|them|us)\s{1,3}){0,2}"
     r"(?:(?:should|must|soll(?:en|te)?|bitte|get|devrai(?:t|ent)|doi(?:t|vent)|debe[nr]?|deve[m]?)\s{1,3})?(?:be\s{1,3})?"
     r"(?:(?:to|uns|us|nous|nos)\s{1,3})?(?:(?:say|tell|explain|asked|sagen|erklären|dire|expliquer|decir|explicar|dizer|"
-    r"preguntar(?:les)?|get asked)\b\s{0,3}(?:us|uns|nous|nos)?\s{0,3},?\s{0,3})",
+    r"preguntar(?:les)?|get asked)\b\s{0,3}(?:us|uns|nous|nos)?\s{0,3},?\s{0,3}(?:for\s|nach\s)?)",
     re.IGNORECASE,
 )
 _INSTRUCTS = re.compile(
-    r"\b(?:ask|tell|say|explain|end|skip|show|stop|jump|go to|send|thank|should|must|soll(?:en)?|sagen|beende\w*|zeige\w*|"
+    r"\b(?:ask|tell|say|explain|end|skip|show|stop|jump|go to|send|thank|should|must|soll(?:en)?|sagen|"
+    r"beende\w*|zeige\w*|"
     r"frage?n?|überspring\w*|demande\w*|dire|terminer|afficher|passer|devrai\w*|pregunt\w*|decir|terminar|mostrar|debe\w*|"
     r"pergunt\w*|dizer|encerrar|deve\w*)\b",
     re.IGNORECASE,
 )
 _CONDITIONS = [
-    (re.compile(rf"\b(?:{IF}|{WHO})\b[^,.;?]{{0,100}}?(?<!\d)(?P<number>\d{{1,2}})\s{{0,3}}{_OR}\s{{1,3}}{_LESS}\b", re.I),
+    (re.compile(rf"\b(?:{IF}|"
+        rf"{WHO})\b[^,.;?]{{0,100}}?(?<!\d)(?P<number>\d{{1,2}})\s{{0,3}}{_OR}\s{{1,3}}{_LESS}\b", re.I),
      "at most"),
-    (re.compile(rf"\b(?:{IF}|{WHO})\b[^,.;?]{{0,100}}?(?<!\d)[01]\s{{0,3}}(?:-|–|to|bis|à|a|al)\s{{0,3}}(?P<number>\d{{1,2}})\b", re.I),
+    (re.compile(rf"\b(?:{IF}|{WHO})\b[^,.;?]{{0,100}}?(?<!\d)[01]\s{{0,3}}(?:-|–|to|bis|à|a|"
+        rf"al)\s{{0,3}}(?P<number>\d{{1,2}})\b", re.I),
      "at most"),
-    (re.compile(rf"(?:\b(?:{IF}|{WHO})\b[^,.;?]{{0,100}}?|^)(?<!\d)(?P<number>\d{{1,2}})\s{{0,3}}(?:{_OR}\s{{1,3}}{_MORE}|[-–]\s{{0,3}}10)\b", re.I),
+    (re.compile(rf"(?:\b(?:{IF}|{WHO})\b[^,.;?]{{0,100}}?|"
+        rf"^)(?<!\d)(?P<number>\d{{1,2}})\s{{0,3}}(?:{_OR}\s{{1,3}}{_MORE}|[-–]\s{{0,3}}10)\b", re.I),
      "at least"),
-    (re.compile(rf"\b(?:{IF}|{WHO})\b[^,.;?]{{0,200}}?(?:less than|under|below|lower than|menos (?:de|que)|unter|"
+    (re.compile(rf"\b(?:{IF}|{WHO})\b[^,.;?]{{0,200}}?(?:less than|under|below|lower than|menos (?:de|"
+        rf"que)|unter|"
                 rf"weniger als|moins de|"
                 r"inférieure? à|inferior a|menor (?:que|de)|abaixo de|<)\s{0,3}(?:an? |"
                 r"\w+ )?(?P<number>\d{1,2})\b"
@@ -61,9 +67,10 @@ _CONDITIONS = [
                 r"(?:falls|wenn) nicht|sinon|si (?:la réponse est )?non|si (?:dicen que )?no|se "
                 r"não)(?=\s{0,3}[,:]|\s{1,3}(?:ask|why|what|how|"
                 r"which|fragen?|warum|demander|pourquoi|preguntar?|por|pergunt\w+|also)\b)", re.I), "no"),
-    (re.compile(rf"\b(?:{IF}|{WHO})\b[^,.;?]{{0,200}}?\b(?:unhappy|dissatisfied|not (?:satisfied|happy)|low(?: score| "
+    (re.compile(rf"\b(?:{IF}|{WHO})\b[^,.;?]{{0,200}}?\b(?:unhappy|dissatisfied|not (?:satisfied|happy)|"
+        rf"low(?: score| "
                 rf"rating)?|bad|negative|unzufrieden|"
-                r"schlecht\w*|mauvaise?|insatisfaits?|bajas?|insatisfech\w+|insatisfeit\w+|baixas?|"
+                r"schlecht\w*|mauvaise?|insatisfaits?|(?<!de )bajas?|insatisfech\w+|insatisfeit\w+|baixas?|"
                 r"negativ\w+)\b"
                 r"(?: score| rating| note)?|\b(?:the )?detractors\b|\bkritiker\b|\bdétracteurs\b|"
                 r"\bdetractores\b|\bdetratores\b", re.I), "low"),
@@ -74,7 +81,9 @@ def read_condition(text: str) -> tuple[str, Condition | None]:
     """Return a text without its first condition, and the condition; None if the text has no condition."""
     for pattern, kind in _CONDITIONS:
         if match := pattern.search(text):
-            rest = " ".join(f"{text[: match.start()]} {_TOLD.sub('', text[match.end() :].lstrip(' ,'))}".split())
+            rest = " ".join(
+                f"{text[: match.start()]} {_TOLD.sub('', text[match.end() :].lstrip(' ,'))}".split()
+            )
             number = int(match["number"]) if "number" in pattern.groupindex else None
             if number is not None and kind.startswith("at"):
                 number, kind = (number + 1, "below") if kind == "at most" else (number - 1, "above")
@@ -103,7 +112,8 @@ def with_conditions_apart(sentence: str) -> list[str]:
 _BEGINS = re.compile(rf"^(?:(?:and|und|et|y|e)\s{{1,3}})?(?:{IF}|{WHO})\b", re.IGNORECASE)
 _LATER = re.compile(
     rf"(?:[,;]\s{{0,3}}|[\s,;](?:and|und|et|y|e)\s{{1,3}}|[-–—]\s{{1,3}})(?P<condition>(?:{IF}\b[^,.;?]{{0,60}}?\d|(?:anyone|"
-    r"anybody|everyone|everybody|those|whoever|wer|alle|ceux qui|celles qui|quien(?:es)?|quem)\b|se a nota\b|si la (?:note|nota)\b"
+    r"anybody|everyone|everybody|those|whoever|wer|alle|ceux qui|celles qui|quien(?:es)?|quem)\b|"
+    r"se a nota\b|si la (?:note|nota)\b"
     r"|\d{1,2} (?:or|oder|ou|o) \d{1,2}\b))",
     re.IGNORECASE,
 )

@@ -46,13 +46,16 @@ _ADJECTIVES = (
 )
 _COUNTED = (
     r"(?P<bound>\b(?:at least|more than|no more than|not more than|at most|up to|a maximum of|maximum|max\.?|"
-    r"höchstens|maximal|nicht mehr als|bis zu|au plus|au maximum|jusqu['’]à|como máximo|máximo|hasta|no máximo|até|"
+    r"höchstens|maximal|nicht mehr als|bis zu|au plus|au maximum|jusqu['’]à|como máximo|máximo|hasta|"
+    r"no máximo|até|"
     r"fewer than|less than|under|minimum|min\.?|a minimum of)\s{1,3})?"
     rf"(?:\b(?P<low>{_NUMBER})(?:\s{{0,3}}[-–—]\s{{0,3}}|\s{{1,3}}(?:to|or|and)\s{{1,3}}))?"
     rf"\b(?P<number>{_NUMBER})(?:\s{{0,3}}[-–]\s{{0,3}}|\s{{1,3}})(?:\(\d+\)\s{{0,3}})?(?:of\s{{1,3}})?"
 )
-_QUESTIONS = re.compile(rf"{_COUNTED}{_ADJECTIVES}(?:questions?|prompts|qs)\b"
-    r"(?P<bounded>,?\s{1,3}(?:max\b\.?|maximum|maximal|at most|at the most|tops|or (?:less|fewer)|oder weniger|"
+_QUESTIONS = re.compile(
+    rf"{_COUNTED}{_ADJECTIVES}(?:questions?|prompts|qs)\b"
+    r"(?P<bounded>,?\s{1,3}(?:max\b\.?|maximum|maximal|at most|at the most|tops|or (?:less|fewer)|"
+    r"oder weniger|"
     r"höchstens|au (?:maximum|plus)|(?:como |no )?máximo))?",
     re.IGNORECASE,
 )

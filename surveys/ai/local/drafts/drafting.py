@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from surveys.ai.local.drafts import bank, languages, library, scoring
-from surveys.ai.local.drafts.ask_words import INTERROGATIVE, wants_one_open_question
-from surveys.ai.local.drafts.asks import Asks, additions, read_asks
+from surveys.ai.local.drafts import bank, counts, languages, library, scoring
+from surveys.ai.local.drafts.ask_words import FEEDBACK, FORM, INTERROGATIVE, wants_one_open_question
+from surveys.ai.local.drafts.asks import Asks, additions, read_asks, without_settings
 from surveys.ai.local.drafts.builder import (
     FORM_WELCOME,
     WELCOME,
@@ -33,6 +33,7 @@ from surveys.ai.local.drafts.composing import (
 )
 from surveys.ai.local.drafts.formats import Format, read_scale, split_options
 from surveys.ai.local.drafts.intent import Intent, clean, read_intent
+from surveys.ai.local.drafts.leftovers import Leftovers, leftovers
 from surveys.ai.local.drafts.length import (
     MutableBlock,
     asks_the_same,
@@ -48,6 +49,7 @@ from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.rules import placeholders
 from surveys.engine.script import QUESTIONS, SCALES
 
+_MOSTLY = 0.8  # If at least this share of the words of an intent is used, the draft uses the intent.
 _MOST_NAMED = 8  # One sentence names at most this many asks.
 _UNSURE = "This may not be what you asked for."
 
@@ -92,8 +94,9 @@ class _Draft:
         if is_quiz:
             template = library.require(library.TOPIC_QUIZ)
         is_scored = template.scoring_enabled if self.request.scoring is None else self.request.scoring
-        is_form = self._is_form_sure(match) or bool(_FORM.search(self.asks.rest)) or self._asks_for_facts()
+        is_form = self._is_form_sure(match) or bool(FORM.search(self.asks.rest)) or self._asks_for_facts()
         is_conditional = bool(self.asks.asks) and all(ask.condition for ask in self.asks.asks)
+        first_last = template.blocks[::-1] if is_conditional else ()
         composed = compose(
             [ask for ask in self.asks.asks if ask.text or ask.format.is_scale],
             self.language,
@@ -101,7 +104,8 @@ class _Draft:
             is_form=is_form,
             scale=self.asks.scale,
             is_scored=is_scored,
-            before=template.blocks if template.id in library.STANDARD or is_conditional else (),
+            # The condition of all asks means the first scale of the template.
+            before=template.blocks if template.id in library.STANDARD else first_last,
             is_about_leaving=bool(_LEAVING.search(self.request.intent)),
         )
         # The questions of a standard belong together, so all of them remain.
@@ -113,7 +117,11 @@ class _Draft:
             )
         count = self.intent.question_count
         is_wanted = self._is_wanted
-        adds = self.asks.is_added or is_conditional or (len(composed.blocks) == 1 and match.word_points >= KEY_PHRASE)
+        adds = (
+            self.asks.is_added
+            or is_conditional
+            or (len(composed.blocks) == 1 and match.word_points >= KEY_PHRASE)
+        )
         understood: list[str] = []
         if not composed.blocks or template.id in library.STANDARD or (adds and not is_quiz):
             understood += _said_of(replace(match, template=template))
@@ -146,13 +154,32 @@ class _Draft:
         blocks = self._with_open_end(_with_whole_conditions(blocks, composed.unmet))
         if self.asks.scale:
             blocks = _on_scale(blocks, self.asks.scale)
+        unmet = composed.unmet + self._unmet_count(blocks)
+        left = self._leftovers(blocks, [*unmet, *composed.words, *match.words, *match.template.keywords])
+        if left.parts:
+            unmet.append(f"Not used: {', '.join(f'“{part}”' for part in left.parts)}.")
+        made, not_made = len(composed.blocks), len(composed.unmet)
+        confidence = max(match.confidence, 0.9 * made / (made + not_made) if made > 1 else 0.0)
         return self._finished(
             blocks,
             is_scored=is_scored,
             understood=understood,
-            unmet=composed.unmet + self._unmet_count(blocks),
-            confidence=max(match.confidence, 0.9 if len(composed.blocks) > 1 and not composed.unmet else 0.0),
+            unmet=unmet,
+            confidence=confidence * (left.share if left.share < _MOSTLY else 1.0),
         )
+
+    def _leftovers(self, blocks: list[MutableBlock], used: Iterable[str]) -> Leftovers:
+        """Return the parts of the intent that neither a block nor a sentence about the draft has."""
+        options = (option["value"] for block in blocks for option in block.get("options", ()))
+        prompts = (block.get("prompt") or "" for block in blocks)
+        told = [*self.asks.orders, *self.asks.told]
+        text = without_settings(clean(self.wishes.text))
+        if self.language != self.intent.language:
+            return Leftovers((), 1.0)
+        if self.language != languages.ENGLISH:
+            text = languages.with_english_count(text, self.language)
+        text = counts.without_question_count(text)
+        return leftovers(text, self.language, [*prompts, *options, *used, *told])
 
     def _is_subject(self) -> bool:
         """Return whether the intent begins with its only question, which then names the subject of the
@@ -171,7 +198,7 @@ class _Draft:
 
     def _asks_for_facts(self) -> bool:
         """Return whether people are asked for facts about themselves, not for opinions."""
-        if _FEEDBACK.search(self.wishes.text):
+        if FEEDBACK.search(self.wishes.text):
             return False
         return any(is_fact(ask.text, self.intent.language) for ask in self.asks.asks if ask.text)
 
@@ -179,7 +206,7 @@ class _Draft:
         """Return the intent without its asks, for choosing the template; the whole intent if the rest has no
         subject.
         """
-        text = self.asks.rest or self.wishes.text
+        text = self.asks.rest or ("" if len(self.asks.asks) > 1 else self.wishes.text)
         rest = replace(
             read_intent(replace(self.request, intent=text)),
             language=self.intent.language,
@@ -223,7 +250,7 @@ class _Draft:
             and not composed.known & {"coming"}
             and not _asks_who_comes(blocks)
         ):
-            blocks = [_named(own, "coming"), *blocks]
+            blocks = [_named(own, "coming"), *with_names_beside(blocks, [{"name": "coming"}])]
         if self.intent.question_count:
             wanted = self.intent.question_count.nearest(len(blocks)) - len(blocks)
             has_scale = any(block["type"] in SCALES for block in blocks)
@@ -364,7 +391,7 @@ class _Draft:
         unmet: list[str],
         confidence: float,
     ) -> ProposedScript:
-        kept, of_wishes, not_met = apply_wishes(blocks, self.wishes)
+        kept, of_wishes, not_met = apply_wishes(blocks, self.wishes, is_composed=len(self.asks.asks) > 1)
         return ProposedScript(
             kept,
             scoring_enabled=is_scored,
@@ -388,21 +415,10 @@ _BEST = re.compile(
     r"preferred|worst|most \w+) [^:.?!]{3,80})$",
     re.IGNORECASE,
 )
-_FORM = re.compile(
-    r"\b(?:forms?|registrations?|registr\w+|sign[- ]?ups?|rsvp|appl(?:y|ication)\w*|demographics?|"
-    r"anmeld\w+|bewerb\w+|formular\w*|formulaires?|"
-    r"inscriptions?|formularios?|inscripci[oó]n|formulários?|inscriç(?:ão|ões)|cadastro|confirm\w+)\b",
-    re.IGNORECASE,
-)
 _LEAVING = re.compile(
     r"\b(?:leav(?:e|es|ing)|left|quit\w*|cancel\w*|resign\w*|exit|kündig\w*|austr\w+|verlass\w*|départ|"
     r"quitt\w+|résili\w+|"
     r"dejan|se van|baja|salida|saída|saem|cancelam\w*)\b",
-    re.IGNORECASE,
-)
-_FEEDBACK = re.compile(
-    r"feedback|satisf|\brat(?:e|ing)|review|evaluat|opinion|experience|zufrieden|bewert|rückmeldung|"
-    r"\bavis\b|évalu|valora|avalia",
     re.IGNORECASE,
 )
 _COMES = re.compile(

@@ -150,7 +150,9 @@ def split_options(text: str, language: str) -> tuple[str, ...]:
     conjunctions = CONJUNCTIONS[language]
     text = text.strip(TRAILING + "?")
     separator = r"\s{1,3}/\s{1,3}|/" if "/" in text and "," not in text else r"\s{0,3}[,;|]\s{0,3}"
-    either = "|".join(word for word in conjunctions.split("|") if word not in ("and", "und", "et", "y", "e", "&"))
+    either = "|".join(
+        word for word in conjunctions.split("|") if word not in ("and", "und", "et", "y", "e", "&")
+    )
     parts = [part for part in re.split(separator, text) if part.strip()]
     if len(parts) > 1:
         parts = [half for part in parts for half in re.split(rf"\s{{1,3}}(?:{either})\s{{1,3}}", part)]

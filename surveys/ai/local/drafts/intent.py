@@ -130,15 +130,31 @@ def asks_for_opinion(question: str) -> bool:
     return _ASKS_FOR_OPINION.search(question) is not None
 
 
+# Words that people write without their apostrophes, or short.
+_SLOPPY = {
+    "theyd": "they'd", "theyre": "they're", "theyll": "they'll", "theyve": "they've", "dont": "don't",
+    "doesnt": "doesn't",
+    "didnt": "didn't", "isnt": "isn't", "arent": "aren't", "wasnt": "wasn't", "cant": "can't",
+    "wouldnt": "wouldn't",
+    "whats": "what's", "whos": "who's", "ppl": "people", "pls": "please", "plz": "please",
+}  # fmt: skip
+_SLOPPY_WORD = re.compile(rf"\b(?:{'|'.join(_SLOPPY)})\b")
+_OWNER = re.compile(
+    r"\b(parent|child|kid|mother|father|owner|customer|guest|student|player)s (?=(?:name|class|age|"
+    r"e-?mail|phone)\b)"
+)
+
+
 def clean(text: str) -> str:
     """Remove characters that cannot be stored, and brackets that our texts use for tokens; keep the lines.
 
     White space is cut to three characters, because the patterns that read an intent allow no more.
     """
     lines = composed(text).translate(_PLAIN_BRACKETS).splitlines()
-    return paragraphs(
+    text = paragraphs(
         "\n".join("".join(" " if _is_control(char) else char for char in line) for line in lines)
     )
+    return _OWNER.sub(r"\1's ", _SLOPPY_WORD.sub(lambda match: _SLOPPY[match[0]], text))
 
 
 def _is_control(char: str) -> bool:

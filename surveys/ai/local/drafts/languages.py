@@ -71,10 +71,11 @@ _LETTERS = {
 _SURVEY_WORDS = {
     "en": "survey poll quiz feedback questions about vote please our community members form should",
     "de": "umfrage fragebogen umfragen abstimmung fragen befragung rückmeldung unsere unserem unser wollen "
-    "wir bitte erstelle zufriedenheit neue neuen wie was ob und über anmeldung bewerbung kündigung ja nein",
+    "wir bitte anzahl bestellung verteile punkte erstelle zufriedenheit neue neuen wie was ob und über "
+    "anmeldung bewerbung kündigung ja nein",
     "fr": "sondage questionnaire enquête questions créer avis notre nos quel quelle après sur formulaire "
     "inscription "
-    "demander demandez oui non nom",
+    "demander demandez répartir entre oui non nom",
     "es": "encuesta cuestionario preguntas pregunta votación crear nuestra nuestro satisfacción sobre qué "
     "cómo hacer "
     "formulario inscripción nombre correo teléfono disponibilidad experiencia gustó clientes",

@@ -76,13 +76,33 @@ _EN_NO_DEGREE = word_set("many much often long old far soon come to about so")
 _EN_NO_PAST = word_set("need feed speed red bed seed exceed succeed proceed indeed")
 
 
+# Clauses about one other person or thing: `how their child gets to school`.
+_EN_OTHERS = re.compile(
+    r"(?P<wh>how|where|when|why|what)\s(?P<who>(?:their|the|our)\s\w+)\s(?P<verb>(?!is\b|was\b|has\b|does\b)[a-z]{1,20}[^su\W]s)\s(?P<rest>.+)",
+    re.IGNORECASE,
+)
+
+
+def _en_base(verb: str) -> str:
+    """The base of a verb in the third person: `tries` → `try`."""
+    if verb.endswith("ies"):
+        return f"{verb[:-3]}y"
+    return verb[:-2] if re.search(r"(?:[sxz]|ch|sh|o)es$", verb) else verb[:-1]
+
+
 def _english(clause: str) -> str | None:
     clause = re.sub(rf"\b{PEOPLE['en']}\b(?=\s{{1,3}}\w)(?! who\b)", "they", clause, flags=re.IGNORECASE)
     if match := re.fullmatch(r"how (?P<adjective>\w+)", clause, re.IGNORECASE):
         return f"how {match['adjective']} is it?" if match["adjective"].lower() not in _EN_NO_DEGREE else None
     if match := re.fullmatch(r"hours (?P<verb>\w+)(?P<rest> .+)?", clause, re.IGNORECASE):
         verb = _base(match["verb"].lower())
-        return f"how many hours do you {verb}{match['rest'] or ''}?" if verb != match["verb"].lower() else None
+        return (
+            f"how many hours do you {verb}{match['rest'] or ''}?" if verb != match["verb"].lower() else None
+        )
+    if match := _EN_OTHERS.fullmatch(clause):
+        return _addressed(
+            [match["wh"], "does", *match["who"].split(), _en_base(match["verb"]), match["rest"]]
+        )
     if re.match(r"(?:what|who|where|how|when)'s \w", clause, re.IGNORECASE):
         return f"{clause}?"
     words = _expanded(clause.split())
@@ -95,7 +115,14 @@ def _english(clause: str) -> str | None:
         return _addressed(words) if is_question else None
     if "to" in (lower := [word.lower() for word in words]) and not {"they", "we", "you"} & set(lower):
         place = lower.index("to")
-        if 0 < place < 4 and len(words) > place + 1 and lower[place - 1] not in ("want", "like", "need"):
+        if (
+            0 < place < 4
+            and len(words) > place + 1
+            and (
+                lower[place - 1] not in ("want", "like", "need")
+                and lower[place + 1] not in ("them", "the", "our", "us")
+            )
+        ):
             return _addressed([*words[:place], "should", "we", *words[place + 1 :]])
     for subject in ("they", "we", "you", "i"):
         if subject in lower[1:]:
@@ -116,6 +143,10 @@ def _english(clause: str) -> str | None:
     if verb is not None:  # An example is `how the food was`.
         return _addressed([words[0], words[verb], *words[1:verb], *words[verb + 1 :]])
     is_subject = lower[0] in ("what", "who", "which")  # An example is `what matters most to them`.
+    if lower[0] in ("what", "which") and len(words) == 2 and not lower[1].endswith("s"):
+        return _addressed(words)  # An example is `which brand`.
+    if lower[0] == "which" and len(words) > 3 and lower[2].endswith("s"):
+        return _addressed(words)  # An example is `which day suits them`.
     is_verb = lower[1].endswith(("ed", "es", "s")) or lower[1] in _EN_PAST
     return _addressed(words) if is_verb and (is_subject or lower[1].endswith("ed")) else None
 
@@ -198,7 +229,8 @@ _DE_WH = word_set(
 _DE_FINITE = word_set(
     "ist war waren sind hat haben hatte hatten soll sollen sollte sollten will wollen kann können konnte "
     "könnt "
-    "könnte könnten müsste müssten wäre wären würde würden würdest würdet wird werden muss müssen darf dürfen möchte möchten hast "
+    "könnte könnten müsste müssten wäre wären würde würden würdest würdet wird werden muss müssen darf "
+    "dürfen möchte möchten hast "
     "habt bist "
     "seid fehlt gefällt passt findet findest fandet wünscht hätte hätten gibt kommt"
 )
@@ -213,7 +245,9 @@ _DE_DU = _pairs(
     """
 )
 _DE_JOINTS = word_set("damit dass wenn weil sodass obwohl falls bevor nachdem und oder muss müsste")
-_DE_VERB = re.compile(r"^(?:[a-zäöüß]+(?:en|ern|eln|t)|tun|sei|war|ist|soll|will|kann|muss|darf|mag|hätte|wäre|würde|könnte|sollte|müsste|wird|hat)$")
+_DE_VERB = re.compile(
+    r"^(?:[a-zäöüß]+(?:en|ern|eln|t)|tun|sei|war|ist|soll|will|kann|muss|darf|mag|hätte|wäre|würde|könnte|sollte|müsste|wird|hat)$"
+)
 _DE_SEPARABLE = re.compile(r"(mit|ein|aus|an|ab|auf|vor|teil|zurück|her|hin|nach|los|bei|um)(?=\w{4,}en$)")
 _DE_SUBJECTS = word_set(
     "sie wir ihr man der die das den unser unsere unseren es ihnen euch dein deine dir du"
@@ -423,7 +457,10 @@ _ES_BEFORE_VERB = {
 }
 
 
-_ES_ASKED = re.compile(r"^((?:por|para|con|en|a|de|cada)\s)?(que|cual(?:es)?|como|cuando|donde|cuant[oa]s?|quien(?:es)?)\b", re.IGNORECASE)
+_ES_ASKED = re.compile(
+    r"^((?:por|para|con|en|a|de|cada)\s)?(que|cual(?:es)?|como|cuando|donde|cuant[oa]s?|quien(?:es)?)\b",
+    re.IGNORECASE,
+)
 _ES_ACCENTS = {"que": "qué", "cual": "cuál", "como": "cómo", "cuan": "cuán", "dond": "dónd", "quie": "quié"}
 
 
@@ -443,6 +480,8 @@ def _spanish(clause: str) -> str | None:
     asking, before, verb, after = parts
     if not re.search(r"(?:[aeé]n|[aáeéií]s?|ó|aron|ieron|o|mos|ía|ían)$", verb.lower()):
         return None
+    if verb != _tu(verb) and re.search(r"(?<!\bde )(?<!\bcon )(?<!\ba )\bsus \w+$", clause):
+        return None  # Somebody else is the subject: `por qué se fueron sus amigos`.
     asking = {"si": "", "lo que": "qué"}.get(asking.lower(), asking)
     verb = verb if "les" in map(str.lower, before) else _tu(verb)
     before = [_ES_BEFORE_VERB[word.lower()] for word in before]

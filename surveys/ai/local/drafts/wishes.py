@@ -23,7 +23,7 @@ WILL_BE_ANONYMOUS = "The answers shall be anonymous."
 _END = r"[^.!?;,\n]{0,80}"
 _LEADS_TO_ANONYMOUS = re.compile(
     r"[,;]?\s{0,3}(?:\b(?:and |und |et |y |e ))?"
-    r"(?:\b(?:keep it |make it |it should be |must be |should be |bitte ))?"
+    r"(?:\b(?:stay |remain |keep it |make it |it should be |must be |should be |bitte ))?"
     r"(?:\b(?:completely |strictly |fully |ganz ))?$",
     re.IGNORECASE,
 )
@@ -31,7 +31,8 @@ _CLOSING = re.compile(
     r"[,;]?\s{0,3}\b(?:(?:open |runs? |running |geöffnet |offen )?"
     r"(?:until|till|bis(?: zum)?|jusqu['’]au?|hasta(?: el)?|até(?: o| dia)?|avant(?: le)?|antes d(?:el?|o))"
     r"|clos(?:es?|ing)(?: it)?(?: (?:on|at|by))?|ends? on|deadline(?: is)?:?"
-    r"|(?:anmelde|einsende|melde|abgabe|teilnahme)(?:schluss|frist)(?: ist)?:?|(?:date|fecha|data) l[ií]mite:?)\s{1,3}"
+    r"|(?:anmelde|einsende|melde|abgabe|teilnahme)(?:schluss|frist)(?: ist)?:?|(?:date|fecha|"
+    r"data) l[ií]mite:?)\s{1,3}"
     r"(?P<when>(?:next |this |nächsten? |kommenden |am |den |le |el |the |dia )?"
     r"(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
     r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
@@ -144,7 +145,7 @@ class Wishes:
 def read_wishes(text: str) -> Wishes:
     """Read the wishes of an intent. Any text gives a result."""
     is_anonymous = privacy.wished(text) == privacy.ANONYMOUS
-    closing, limit = _CLOSING.search(text), _AT_MOST.search(text)
+    closing, limit = _CLOSING.search(text), _AT_MOST.search(_CLOSING.sub("", text))
     not_asked = tuple(match["what"].strip() for match in _NO_ASKING.finditer(text))
     named = _LANGUAGE.search(text)
     language = named and _tag(named["named"] or named["before"])
@@ -186,7 +187,7 @@ def _tag(name: str) -> str:
 
 
 def apply_wishes(
-    blocks: Sequence[Mapping[str, Any]], wishes: Wishes
+    blocks: Sequence[Mapping[str, Any]], wishes: Wishes, *, is_composed: bool = False
 ) -> tuple[list[Block], tuple[str, ...], tuple[str, ...]]:
     """Return the blocks as wished, and two tuples of sentences: what was understood, and what was not met."""
     kept, understood, unmet = [dict(block) for block in blocks], list[str](), list[str]()
@@ -202,7 +203,7 @@ def apply_wishes(
         else:
             unmet.append(f"Check that no question asks about {what}.")
     if wishes.at_most:
-        kept = _with_limit(kept, wishes.at_most, understood, unmet)
+        kept = _with_limit(kept, wishes, understood, unmet, is_composed=is_composed)
     return kept, tuple(understood), tuple(unmet)
 
 
@@ -247,13 +248,27 @@ def _without(
     return others
 
 
-def _with_limit(blocks: list[Block], at_most: int, understood: list[str], unmet: list[str]) -> list[Block]:
-    """Let the first choice with more than `at_most` options take several answers, up to that limit."""
-    for place, block in enumerate(blocks):
-        is_choice = block["type"] in ("single_punch", "multi_punch") and "correct_answer_index" not in block
-        if is_choice and len(block.get("options", ())) > at_most:
-            understood.append(f"At most {at_most} options can be chosen.")
-            limited = {**block, "type": "multi_punch", "max": at_most}
-            return [*blocks[:place], limited, *blocks[place + 1 :]]
+def _with_limit(
+    blocks: list[Block], wishes: Wishes, understood: list[str], unmet: list[str], *, is_composed: bool
+) -> list[Block]:
+    """Let a choice with more than `at_most` options take several answers, up to that limit.
+
+    It is the choice whose options the intent lists. Where the questions come from a template, it may be one
+    that takes several answers anyway, or the first one.
+    """
+    at_most, text = wishes.at_most or 0, wishes.text.casefold()
+    places = [
+        place
+        for place, block in enumerate(blocks)
+        if block["type"] in ("single_punch", "multi_punch")
+        and "correct_answer_index" not in block
+        and len(block.get("options", ())) > at_most
+    ]
+    listed = [n for n in places if all(each["value"].casefold() in text for each in blocks[n]["options"])]
+    several = [n for n in places if blocks[n]["type"] == "multi_punch"]
+    for place in (listed if is_composed else [*listed, *several, *places])[:1]:
+        understood.append(f"At most {at_most} options can be chosen.")
+        limited = {**blocks[place], "type": "multi_punch", "max": at_most}
+        return [*blocks[:place], limited, *blocks[place + 1 :]]
     unmet.append(f"No question has more than {at_most} options, of which up to {at_most} could be chosen.")
     return blocks

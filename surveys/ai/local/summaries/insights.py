@@ -204,7 +204,7 @@ def _observe_texts(block: AnalysisBlock) -> Observation | None:
         return None
     read_count = texts.get("analysed_count", judged_count)
     if judged_count < read_count:
-        return _observe_tone_in_english(block, sentiment, judged_count, read_count)
+        return _observe_tone_of_some(block, sentiment, judged_count, read_count)
     answers, verb = ("The one answer", "is") if read_count == 1 else ("The answers", "are")
     themes = sorted(texts.get("themes") or (), key=_count, reverse=True)
     sentence = f"{answers} to {quote(block['prompt'])} {verb} {describe_tone(sentiment)}"
@@ -217,12 +217,12 @@ def _observe_texts(block: AnalysisBlock) -> Observation | None:
     return Observation(0.3 + 0.4 * emotional + 0.2 * balance, f"{sentence}.")
 
 
-def _observe_tone_in_english(
+def _observe_tone_of_some(
     block: AnalysisBlock, sentiment: Mapping[str, int], judged_count: int, read_count: int
 ) -> Observation:
     """Return a sentence about the tone of some of the answers, which is less certain than the tone of all."""
-    of_all = f"{judged_count:,} of {read_count:,} answers to {quote(block['prompt'])} are in English"
-    return Observation(0.3, f"{of_all}: {describe_tone(sentiment)}.")
+    answers = f"{judged_count:,} of {read_count:,} answers to {quote(block['prompt'])}"
+    return Observation(0.3, f"The tone of {answers} was read: they are {describe_tone(sentiment)}.")
 
 
 OBSERVERS: Mapping[str, Callable[[AnalysisBlock], Observation | None]] = {

@@ -78,19 +78,15 @@ def _count_and_share(theme: CountedTheme, read_count: int, *, each: str = "") ->
 
 
 def _tone(figures: TextFigures, *, read_count: int) -> list[str]:
-    """The tone of the answers in English, and how many there are in other languages."""
-    others, judged = figures.unjudged_count, read_count - figures.unjudged_count
-    tone = f"{describe_tone(figures.sentiment)}{_sentiment_counts(figures)}." if judged else ""
-    if not others:
-        return [f"{'It is' if judged == 1 else 'They are'} {tone}"]
+    """The tone of the answers that have one. Others say nothing, or are in a language that was not judged."""
+    judged = read_count - figures.unjudged_count
     if not judged:
-        its_or_their, it_is_or_they_are = ("Its", "it is") if others == 1 else ("Their", "they are")
-        return [f"{its_or_their} tone was not read, because {it_is_or_they_are} not in English."]
-    in_english = "The one in English is" if judged == 1 else f"The {judged:,} in English are"
-    return [
-        f"{in_english} {tone}",
-        f"The tone of {plural(others, 'answer')} in other languages was not read.",
-    ]
+        return [f"{'Its' if read_count == 1 else 'Their'} tone could not be read."]
+    tone = f"{describe_tone(figures.sentiment)}{_sentiment_counts(figures)}."
+    if judged == read_count:
+        return [f"{'It is' if judged == 1 else 'They are'} {tone}"]
+    those_are = "The one whose tone was read is" if judged == 1 else f"The {judged:,} whose tone was read are"
+    return [f"{those_are} {tone}"]
 
 
 def _sentiment_counts(figures: TextFigures) -> str:

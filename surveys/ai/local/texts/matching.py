@@ -19,7 +19,7 @@ from surveys.ai.local.texts.answers import Answer, Span
 from surveys.ai.local.texts.cleaning import plain
 from surveys.ai.local.texts.cues import Cue, CueIndex
 from surveys.ai.local.texts.languages import ENGLISH
-from surveys.ai.local.texts.seeds import all_seeds, is_mark, seed_index, seeds_of
+from surveys.ai.local.texts.seeds import LANGUAGES, all_seeds, is_mark, seed_index, seeds_of
 from surveys.ai.local.texts.tokens import Tokenizer
 from surveys.ai.provider import TextTheme
 
@@ -27,6 +27,7 @@ MAX_THEMES_OF_ANSWER = 3
 _MAX_WORDS_REPEATED = 2  # A cue that the question contains matches only clauses of at most this many words.
 # A phrase matches only answers that are in its language with at least this probability.
 _MIN_PROBABILITY = 0.05
+_OWN_PHRASES = frozenset(LANGUAGES) - {ENGLISH}
 _MIN_SIMILARITY = 0.62  # The similarity of meanings that an answer without a matching cue needs.
 _AT_ONCE = 512  # This number limits the memory of a comparison.
 _WORD = regex.compile(r"[\w'’]+")
@@ -216,6 +217,11 @@ def _add_similar(
                 _keep_clearer(found[number], theme, Fit(str(theme), float(similarity), span, phrase))
 
 
+def _has_own_phrases(languages: Mapping[str, float]) -> bool:
+    """Whether a text may be in a language other than English that the seeds have phrases in."""
+    return any(languages.get(language, 0.0) >= _MIN_PROBABILITY for language in _OWN_PHRASES)
+
+
 def _fit(answers: Sequence[Answer], index: CueIndex, *, asked: Set[Cue] = frozenset()) -> list[Fits]:
     owners = [number for number, answer in enumerate(answers) for _ in answer.clauses]
     spans = [span for answer in answers for span in answer.clauses]
@@ -224,9 +230,10 @@ def _fit(answers: Sequence[Answer], index: CueIndex, *, asked: Set[Cue] = frozen
     def is_allowed(clause: int, cue: Cue) -> bool:
         if cue in asked and len(texts[clause].split()) > _MAX_WORDS_REPEATED:
             return False
-        if cue.language in (None, ENGLISH):  # English words occur in texts of all languages.
-            return True
-        return answers[owners[clause]].languages.get(cue.language or "", 0.0) >= _MIN_PROBABILITY
+        languages = answers[owners[clause]].languages
+        if cue.language == ENGLISH and not _has_own_phrases(languages):
+            return True  # English words occur in all languages, and for these we have no others.
+        return cue.language is None or languages.get(cue.language, 0.0) >= _MIN_PROBABILITY
 
     found: list[dict[str, Fit]] = [{} for _ in answers]
     for clause, matches in index.matches(texts, is_allowed):

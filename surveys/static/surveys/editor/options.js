@@ -225,7 +225,8 @@ class Options {
       + (isCut ? ` A question that is drawn as a menu can have ${MAX_MENU_OPTIONS.toLocaleString("en")}.` : "");
     this.cx.options.announce(says);
     const isFull = (this.cx.block.options ?? []).length >= this.most;
-    return { says, rest: [...parts.tooMany, ...parts.tooLong], isFull, isTold: parts.repeated.length > 0 };
+    const rest = [...parts.tooMany, ...parts.tooLong];
+    return { says, rest: rest.length ? rest : parts.repeated, isFull: isFull || !rest.length };
   }
 
   /** Several lines pasted into an option: they follow it, and if it is blank the first goes into it. Options still
@@ -247,7 +248,7 @@ class Options {
       this.#focusAt(this.#indexOf(key) + more.length);
     }
     const left = this.#told(parts);
-    if (left.rest.length || left.isTold) askForList(this.noun, (...rest) => this.#append(...rest), left);
+    if (left.rest.length) askForList(this.noun, (...rest) => this.#append(...rest), left);
   }
 
   remove(key, { focusBefore = false } = {}) {

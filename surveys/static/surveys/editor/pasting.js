@@ -42,8 +42,7 @@ export function told({ taken, tooMany, tooLong, repeated }, noun, most) {
     + `${left(repeated, `the question has ${repeated.length === 1 ? "it" : "them"} already: ${named(repeated)}`)}.`;
 }
 
-/** What is left of a pasted list. @typedef {{ rest: string[], says: string, isFull: boolean, isTold?: boolean }} Left
-    `isTold` keeps the box open although nothing is left. */
+/** What is left of a pasted list. @typedef {{ rest: string[], says: string, isFull: boolean }} Left */
 
 /** Ask for a list. `take(lines, values)` adds lines and returns the rest: `{ rest, says, isFull }`, with `isFull` if
     nothing more can be added; `values` are the stored values of lines of a known list. `before` is an earlier rest.
@@ -94,7 +93,7 @@ export function askForList(noun, take, before = null) {
     if (area.readOnly) return;
     const lines = linesOf(area.value);
     const left = lines.length ? take(lines, values) : null;
-    if (!left || !(left.rest.length || left.isTold)) return;
+    if (!left?.rest.length) return;
     event.preventDefault();
     keep(left);
     area.focus();
