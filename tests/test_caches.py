@@ -23,6 +23,7 @@ IN_PLACE = {
     "communities/staff/audit_trail.py:_projects": REGISTRY,
     "communities/staff/audit_trail.py:_sources": REGISTRY,
     "communities/staff/home.py:_attention": REGISTRY,
+    "communities/staff/failures.py:_sources": REGISTRY,
     "communities/staff/home.py:_sources": REGISTRY,
     "communities/staff/home.py:_steps": REGISTRY,
     "communities/staff/pages.py:site_pages": REGISTRY,

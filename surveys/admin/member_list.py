@@ -155,4 +155,4 @@ def _draw(
             "faults": found.faults[:MOST_SHOWN],
             "hidden": [form["rows"].as_hidden(), form["ticket"].as_hidden()],
         }
-    return TemplateResponse(request, "admin/communities/member/list.html", context, status=status)
+    return TemplateResponse(request, "admin/communities/member/from_list.html", context, status=status)

@@ -89,7 +89,7 @@ def _columns(headers: Sequence[str]) -> list[str]:
             )
         columns.append(column)
     if not {"name", "email"} & {*columns}:
-        refuse("rows", "missing", "The first row needs a column “Name” or a column “E-mail”.")
+        refuse("rows", "required", "The first row needs a column “Name” or a column “E-mail”.")
     if len([each for each in columns if each not in ("", "name", "email")]) > metadata.MAX_FIELDS:
         refuse("rows", "too_many", f"At most {metadata.MAX_FIELDS} columns besides names and addresses.")
     return columns
