@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from communities.forms import once
 from communities.gate.downloads import attachment
+from communities.gate.envelope import error_response
 from communities.ground.actors import Actor, Role
 from communities.ground.errors import Refusal
 from communities.ground.spreadsheets import csv_line, neutralise
@@ -67,14 +68,14 @@ def page(request: HttpRequest) -> HttpResponse:
 
 @staff_page(READ, least=Role.ADMIN)
 @require_POST
-def read(request: HttpRequest) -> JsonResponse:
+def read(request: HttpRequest) -> HttpResponse:
     """The rows of the file in the body as CSV, for the form."""
     actor = _admin(request)
     try:
         with import_slot(community_id=actor.community_id):
             table = tables.read(request.body)
     except Refusal as refusal:
-        return JsonResponse({"note": refusal.message}, status=400)
+        return error_response(refusal, request)
     lines = [csv_line(list(table.headers)), *(csv_line(list(cells)) for _, cells in table.rows)]
     return JsonResponse({"rows": b"".join(lines).decode()})
 

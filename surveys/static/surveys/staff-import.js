@@ -16,7 +16,7 @@ async function sent(address, file) {
     const isJson = (response.headers.get("Content-Type") ?? "").includes("json");
     const answer = isJson ? await response.json() : {};
     if (response.ok && (answer.address || answer.rows)) return answer;
-    return { note: answer.note ?? answer.message ?? "The file could not be sent. Load the page again and retry." };
+    return { note: answer.message ?? "The file could not be sent. Load the page again and retry." };
   } catch {
     return { note: "The file could not be sent, because there is no connection." };
   }
