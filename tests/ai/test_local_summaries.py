@@ -342,9 +342,9 @@ def test_silent_answers_and_other_languages_are_not_counted_among_those_whose_to
     )
     assert all_others == (
         "All 14 answers to “Why?” were read. The leading theme is “Schlange” (6 answers, 42.9%). "
-        "Their tone could not be read."
+        "Their tone was not read."
     )
-    assert one.endswith("Its tone could not be read.")
+    assert one.endswith("Its tone was not read.")
 
 
 def test_texts_are_summarized_with_themes_shares_and_tone():

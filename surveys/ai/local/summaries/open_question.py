@@ -81,7 +81,7 @@ def _tone(figures: TextFigures, *, read_count: int) -> list[str]:
     """The tone of the answers that have one. Others say nothing, or are in a language that was not judged."""
     judged = read_count - figures.unjudged_count
     if not judged:
-        return [f"{'Its' if read_count == 1 else 'Their'} tone could not be read."]
+        return [f"{'Its' if read_count == 1 else 'Their'} tone was not read."]
     tone = f"{describe_tone(figures.sentiment)}{_sentiment_counts(figures)}."
     if judged == read_count:
         return [f"{'It is' if judged == 1 else 'They are'} {tone}"]
