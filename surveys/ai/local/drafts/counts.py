@@ -50,7 +50,7 @@ _COUNTED = (
     r"no máximo|até|"
     r"fewer than|less than|under|minimum|min\.?|a minimum of)\s{1,3})?"
     rf"(?:\b(?P<low>{_NUMBER})(?:\s{{0,3}}[-–—]\s{{0,3}}|\s{{1,3}}(?:to|or|and)\s{{1,3}}))?"
-    rf"\b(?P<number>{_NUMBER})(?:\s{{0,3}}[-–]\s{{0,3}}|\s{{1,3}})(?:\(\d+\)\s{{0,3}})?(?:of\s{{1,3}})?"
+    rf"\b(?P<number>{_NUMBER})(?:\s{{0,3}}[-–]\s{{0,3}}|\s{{1,3}})(?:\(\d{{1,3}}\)\s{{0,3}})?(?:of\s{{1,3}})?"
 )
 _QUESTIONS = re.compile(
     rf"{_COUNTED}{_ADJECTIVES}(?:questions?|prompts|qs)\b"

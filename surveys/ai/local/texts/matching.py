@@ -231,8 +231,9 @@ def _fit(answers: Sequence[Answer], index: CueIndex, *, asked: Set[Cue] = frozen
         if cue in asked and len(texts[clause].split()) > _MAX_WORDS_REPEATED:
             return False
         languages = answers[owners[clause]].languages
-        if cue.language == ENGLISH and not _has_own_phrases(languages):
-            return True  # English words occur in all languages, and for these we have no others.
+        is_short = len(texts[clause].split()) <= _MAX_WORDS_REPEATED  # The language of one word is unclear.
+        if cue.language == ENGLISH and (is_short or not _has_own_phrases(languages)):
+            return True  # English words occur in all languages, and for others we have no phrases.
         return cue.language is None or languages.get(cue.language, 0.0) >= _MIN_PROBABILITY
 
     found: list[dict[str, Fit]] = [{} for _ in answers]
