@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('surveys', '0024_files_of_responses'),
+        ('surveys', '0021_files_of_responses'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
