@@ -71,6 +71,7 @@ IN_PLACE = {
     "surveys/ai/local/drafts/languages.py:_languages_by_word": ONCE,
     "surveys/ai/local/drafts/languages.py:catalog": FILES,
     "surveys/ai/local/drafts/languages.py:written_languages": ONCE,
+    "surveys/ai/local/drafts/leftovers.py:_common": FILES,
     "surveys/ai/local/drafts/library.py:_by_id": ONCE,
     "surveys/ai/local/drafts/library.py:all_templates": ONCE,
     "surveys/ai/local/drafts/library.py:further_questions": ONCE,

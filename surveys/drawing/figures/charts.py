@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from communities.ground.words import percent, percents, plural
 from surveys.drawing.widgets import emoji
@@ -16,9 +16,6 @@ from surveys.engine.language.piping import Authored
 from surveys.engine.script import SCALES, Block, Script
 from surveys.engine.statistics import by_points, places_of
 from surveys.engine.walk import defaults
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 Entry = Mapping[str, Any]  # an AnalysisBlock as JSON, or one segment of it
 
@@ -155,7 +152,7 @@ class Card:
     description: str = ""  # describes the columns to screen readers
 
 
-Drawing = TypeVar("Drawing", bound="DataclassInstance")
+Drawing = TypeVar("Drawing", bound=Any)
 
 
 def draw_card(

@@ -148,7 +148,7 @@ def test_readers_of_shared_results_see_nothing_of_fields(client: Client, privacy
     [
         ("?field.customer==acme", "customer is acme"),
         ("?field.customer=none", "customer was not given"),
-        ("?status=partial", "not completed"),
+        ("?status=partial", "partial"),
         ("?provider=web&field.plan==pro", "source is Web; plan is pro"),
         (
             "?submitted_after=2026-05-01&submitted_before=2026-05-09",
