@@ -95,10 +95,9 @@ def _english(clause: str) -> str | None:
     if match := re.fullmatch(r"how (?P<adjective>\w+)", clause, re.IGNORECASE):
         return f"how {match['adjective']} is it?" if match["adjective"].lower() not in _EN_NO_DEGREE else None
     if match := re.fullmatch(r"hours (?P<verb>\w+)(?P<rest> .+)?", clause, re.IGNORECASE):
-        verb = _base(match["verb"].lower())
-        return (
-            f"how many hours do you {verb}{match['rest'] or ''}?" if verb != match["verb"].lower() else None
-        )
+        base = _base(match["verb"].lower())
+        is_past = base != match["verb"].lower()
+        return f"how many hours do you {base}{match['rest'] or ''}?" if is_past else None
     if match := _EN_OTHERS.fullmatch(clause):
         return _addressed(
             [match["wh"], "does", *match["who"].split(), _en_base(match["verb"]), match["rest"]]
