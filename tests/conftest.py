@@ -258,7 +258,7 @@ def _adapt_program() -> None:
     # Without the work that makes guessing passwords and recovery codes slow
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     hashed.__defaults__ = (1_000,)
-    testing.instrumented_test_render = _note_page
+    cast(Any, testing).instrumented_test_render = _note_page
     emptying.empty_quickly()
     forms.send_as_browsers_do()
     # Reading the system's certificates takes longer than a test of a provider.
@@ -283,10 +283,13 @@ def _adapt_program() -> None:
     InTransaction.__enter__ = enter_with_savepoint  # type: ignore[method-assign, assignment]
 
 
-def _note_page(template: Template, context: Context, note: Any = testing.instrumented_test_render) -> Any:
+_NOTE: Any = cast(Any, testing).instrumented_test_render
+
+
+def _note_page(template: Template, context: Context) -> Any:
     """Copy the context of a page for `response.context`, but not once more for each control of its forms."""
     is_page = isinstance(context, RequestContext) and context.template is template
-    return note(template, context) if is_page else template.nodelist.render(context)
+    return _NOTE(template, context) if is_page else template.nodelist.render(context)
 
 
 def _is_in_transaction_of_test() -> bool:

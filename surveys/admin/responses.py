@@ -59,7 +59,7 @@ def responses(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         access.require_responses_reader(actor=page.actor, project=page.project, at=page.at)
         spec, rows, form = _selected(request, page)
         spec = replace(spec, address_of=_addresses(page, listing.query_of(request, spec)))
-        with response_service.selecting_slot(page.project, form and form.condition.where):
+        with response_service.selecting_slot(page.project, form.condition.where if form else None):
             drawn = listing.draw(request, spec, rows)
     except (Forbidden, Unavailable) as refusal:
         return results.refused(request, page, refusal)
@@ -90,7 +90,7 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
         )
         spec, rows, form = _selected(request, page)
         among = listing.narrowed(request, spec, rows)
-        with response_service.selecting_slot(page.project, form and form.condition.where):
+        with response_service.selecting_slot(page.project, form.condition.where if form else None):
             before, after = reading.neighbours(rows=among, response_id=response_id)
     except NotFound:
         raise Http404(GONE) from None

@@ -4,9 +4,10 @@ makes one."""
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
+from typing import Any
 from urllib.parse import urlencode
 
 import psycopg
@@ -77,10 +78,9 @@ def _parts(bench: Bench, project: Project, size: int) -> list[Result]:
 
     def over_time() -> None:
         after = f"submitted_after=2001-01-01T00:{next(minutes):02}:00Z"
-        told = client.call(
-            "GET", path.replace("results", "participation") + f"?{after}", headers=bench.headers()
-        )
-        assert told.json()["blocks"][0]["seen"] == size, "Not what was loaded."
+        address = path.replace("results", "participation") + f"?{after}"
+        part: Any = client.call("GET", address, headers=bench.headers()).json()
+        assert part["blocks"][0]["seen"] == size, "Not what was loaded."
 
     for _ in range(4):  # each process loads NumPy once
         read("&status=completed")
@@ -92,7 +92,7 @@ def _parts(bench: Bench, project: Project, size: int) -> list[Result]:
         ("segmented by numbers in bands", f"&segment_by={number}:2,10"),
         ("segmented by weeks", "&segment_by=completed.week"),
     )
-    asked = [(kind, partial(read, query)) for kind, query in kinds]
+    asked: list[tuple[str, Callable[[], object]]] = [(kind, partial(read, query)) for kind, query in kinds]
     return [
         Result("20", f"{size:,} responses {kind}", cost(bench.colloquy, [ask] * 3), None, 1500)
         for kind, ask in (*asked, ("in a cross table", cross), ("over time", over_time))

@@ -89,7 +89,7 @@ def test_a_refusal_at_the_end_and_at_the_review(windows: Any, check_every_look: 
         check_every_look(page)
 
 
-POLL = {"type": "poll", "change_poll": True, "max_completes_per_user": 1}
+POLL: dict[str, Any] = {"type": "poll", "change_poll": True, "max_completes_per_user": 1}
 
 
 @pytest.mark.parametrize("mode", ["public", "voters_only", "hidden"])

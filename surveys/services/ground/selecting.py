@@ -302,7 +302,9 @@ class _Compiler:
             return _equal(first, second)
         if sign != "in":
             return _ordered(sign, first, second)
-        return self._overlap(first, second) if _is_list(second) else _is_within(first, second)
+        if isinstance(second, _List) or (isinstance(second, Operand) and second.is_list):
+            return self._overlap(first, second)
+        return _is_within(first, second)
 
     def _choice(self, node: ExpressionNode) -> Block | None:
         """The block of a name whose value is one of few, so that each can be compared beforehand."""
@@ -499,10 +501,6 @@ def _equal(left: _Compiled, right: _Compiled) -> Part:
             return _joined("coalesce({} = {}, FALSE)", left.number, ("%s::numeric", [str(only.number)]))
         return _joined("coalesce({} = {}, FALSE)", left.text, ("%s", [_form(only)]))
     return _joined("coalesce({} = {}, FALSE)", _forms(left), _forms(right))
-
-
-def _is_list(value: _Compiled) -> bool:
-    return isinstance(value, _List) or (isinstance(value, Operand) and value.is_list)
 
 
 def _is_within(left: _Compiled, right: Operand | _Single) -> Part:

@@ -71,11 +71,12 @@ def count(
         project.pk,
         stored,
         selection,
-        *both,
+        both[0],
+        both[1],
         undeclared={by: name for by, name in names.items() if name not in project.hidden_fields},
         max_wait=max_wait,
     )
-    return _table(*both, crossed)
+    return _table(both[0], both[1], crossed)
 
 
 def refuse_unless_countable(
@@ -161,7 +162,7 @@ def _table(rows: ReportedBlock | Values, columns: ReportedBlock | Values, crosse
         columns=_named(columns, in_columns, crossed.count),
         count=crossed.count,
         cells=cells,
-        test=test and _test(test),
+        test=_test(test) if test else None,
         tested_cells=tested,
         notes=list(_notes(counts, in_rows, crossed.count, are_single=are_single, test=test, tested=tested)),
     )

@@ -353,15 +353,17 @@ def _key(group: AnswerGroup) -> EntryKey:
 
 def named(by: ReportedBlock | Values) -> dict[str, Any]:
     """What divides the responses, as JSON."""
-    is_values = isinstance(by, Values)
-    block = by.block if is_values else by
+    if isinstance(by, Values):
+        divided, title, block, field = by.by, by.title, by.block, by.field
+    else:
+        divided, title, block, field = str(by.id), by.block.prompt, by, None
     return {
-        "by": by.by if is_values else str(by.id),
-        "title": by.title if is_values else by.block.prompt,
+        "by": divided,
+        "title": title,
         "block_id": block and block.id,
         "block_name": block and block.block.name,
         "prompt": block and block.block.prompt,
-        "field": by.field if is_values else None,
+        "field": field,
     }
 
 

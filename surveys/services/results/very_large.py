@@ -108,8 +108,12 @@ def cross(
     """The cross table, or the job that counts it, of very many responses. Refuses what `count` refuses."""
     by = {"rows": rows, "columns": columns}
     if figures.responses(project.pk) < VERY_LARGE:
-        return crossing.count(project=project, selection=selection, **by, derives=derives)
-    crossing.refuse_unless_countable(project=project, selection=selection, **by, derives=derives)
+        return crossing.count(
+            project=project, selection=selection, rows=rows, columns=columns, derives=derives
+        )
+    crossing.refuse_unless_countable(
+        project=project, selection=selection, rows=rows, columns=columns, derives=derives
+    )
     job = _job(project, _part(project, selection, by, derives=derives, counts_fields=False), at)
     found = _counted_of(job)
     return found if isinstance(found, CrossTable) else job

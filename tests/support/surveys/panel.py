@@ -89,7 +89,7 @@ def _response(person: Person) -> dict[str, Any]:
     ranked = [
         {"block_name": "order", "value": n, "label": each} for n, each in enumerate(person.order, start=1)
     ]
-    given = {"colour": person.colour, "stars": person.stars, "recommend": person.recommend}
+    given: dict[str, Any] = {"colour": person.colour, "stars": person.stars, "recommend": person.recommend}
     if person.is_completed:
         given["age"] = person.age
     answers = [(name, value) for name, value in given.items() if value is not None]

@@ -26,7 +26,7 @@ SCRIPT: list[dict[str, Any]] = [
 
 
 def read(made, selection=ALL, **more):
-    actor = Actor(None, "admin", made.community_id, "custom")
+    actor = Actor(0, "admin", made.community_id, "custom")
     return participation.read(actor=actor, project=made, selection=selection, at=FIRST, **more)
 
 
@@ -110,7 +110,7 @@ def test_anonymous_projects_have_days_of_rounded_times_and_no_duration():
     assert spans(found) == [("2026-03-02", 1, 1)]
     with pytest.raises(Forbidden):
         participation.read(
-            actor=Actor(None, "member", made.community_id, "custom"),
+            actor=Actor(0, "member", made.community_id, "custom"),
             project=made,
             selection=Selection(covers="completed"),
             at=FIRST,

@@ -112,7 +112,7 @@ def test_a_worker_counts_a_cross_table():
     """Rule 6.325."""
     admin = Caller("admin")
     made = admin.make_open(ASKED, ASKED, delivery=OPEN_WEB)
-    for pair in (("red", "red"), ("red", "green"), ("green", "green")):
+    for pair in (["red", "red"], ["red", "green"], ["green", "green"]):
         converse(admin, made, pair)
     first, second = (block["id"] for block in made["script"]["blocks"])
     path = f"/projects/{made['id']}/analysis/cross?rows={first}&columns={second}&where=q1%20!=%20%22blue%22"

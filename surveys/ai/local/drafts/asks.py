@@ -329,9 +329,9 @@ def _of_sentence(
         return [Ask(RANKED, Format(options=options, is_ranked=True))], lead[: rank.start()].strip(TRAILING)
     picked = PICK.match(announcement.strip())
     if picked and (options := split_options(items_text, language)):
-        fields = [_ask(item, language) for item in list_items(head, language)] if head else []
+        fields_first = [_ask(item, language) for item in list_items(head, language)] if head else []
         chosen = Ask(picked["what"].strip(TRAILING) or announcement.strip(), Format(options=options))
-        return [*(ask for ask in fields if ask.text), chosen], ""
+        return [*(ask for ask in fields_first if ask.text), chosen], ""
     if found := OPTIONS_LEAD.search(announcement.strip()):
         head = f"{head} {announcement.strip()[: found.start()]}".strip()
         options = split_options(items_text, language)

@@ -138,9 +138,9 @@ def _english(clause: str) -> str | None:
         word in _EN_AUXILIARIES for word in lower[1:3]
     ):  # Examples are `how was the food` and `what would bring them back`.
         return _addressed(words)
-    verb = next((n for n, word in enumerate(lower) if n > 1 and word in ("is", "was", "are", "were")), None)
-    if verb is not None:  # An example is `how the food was`.
-        return _addressed([words[0], words[verb], *words[1:verb], *words[verb + 1 :]])
+    last = next((n for n, word in enumerate(lower) if n > 1 and word in ("is", "was", "are", "were")), None)
+    if last is not None:  # An example is `how the food was`.
+        return _addressed([words[0], words[last], *words[1:last], *words[last + 1 :]])
     is_subject = lower[0] in ("what", "who", "which")  # An example is `what matters most to them`.
     if lower[0] in ("what", "which") and len(words) == 2 and not lower[1].endswith("s"):
         return _addressed(words)  # An example is `which brand`.
