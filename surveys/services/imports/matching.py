@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
+from communities.ground.sent_text import sent_text
 from surveys.engine.script import CHOICES, SCALES, Block, Option
 from surveys.models import Project
 from surveys.services.exports import columns as export_columns
@@ -132,7 +133,7 @@ def questions(project: Project) -> Questions:
 
 def plain(text: str) -> str:
     """A header or label for comparison: without case, signs and repeated spaces."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = unicodedata.normalize("NFKC", sent_text(text)).casefold()
     return " ".join(_UNPLAIN.sub(" ", folded).split()) or " ".join(folded.split())
 
 
