@@ -15,7 +15,9 @@ from communities.ground.errors import InvalidRequest
 from surveys.models import Conversation, Project, ResponseFile
 from surveys.services.exports import service as exports
 from surveys.services.imports import files, service, tables
+from surveys.services.imports.cells import RowReader
 from surveys.services.imports.files import OpenFile
+from surveys.services.imports.matching import cased
 from tests.support.caller import Caller
 from tests.support.dumps import dump
 from tests.support.surveys.round_trips import COLOURS, answered_by_many, copied
@@ -195,6 +197,56 @@ def test_options_are_written_as_labels_values_or_codes(caller: Caller, written: 
     assert worked(caller, project).faults == []
     stored(caller, project)
     assert [each["which"] for each in answers_in(project)] == ["One"]
+
+
+NEAR = [
+    ["-2", "-1", "0", "1", "2"],
+    ["C", "C++", "C#", "c", "C--"],
+    ["<18", ">18", "18", "≥18", "18+"],
+    ["A", "A-", "A+", "A*", "a"],
+    ["Red Green", "Red", "Green", "Red, Green", "red  green", "Red-Green", "Red; Green", "Red|Green"],
+    ["Yes", "Yes!", "Yes?", "YES", "yes."],
+    ["0.5", ".5", "5", "-.5", "-0.5", "0,5"],
+    ["👍", "👎", "👍 Good", "Good", "$ 5", "€ 5", "5 %", "5"],
+    ["?", "??", "!", "-", "--", "…"],
+]
+
+
+@pytest.mark.parametrize("texts", NEAR, ids=lambda texts: texts[0])
+@pytest.mark.parametrize("named", ["labels", "values"])
+@pytest.mark.parametrize("type", ["single_punch", "multi_punch"])
+def test_options_that_differ_by_signs_are_not_mistaken(
+    caller: Caller, texts: list[str], named: str, type: str
+) -> None:
+    """Rule 6.350."""
+    options = [
+        {"value": text} if named == "values" else {"value": f"v{n}", "label": text}
+        for n, text in enumerate(texts)
+    ]
+    project = caller.make_open({"type": type, "name": "which", "prompt": "Which?", "options": options})
+    odd = [text.swapcase().replace("-", "−") for text in texts]
+    cells = [*texts, *odd, *(f"{text}; {texts[0]}" for text in texts)]
+    opened = take(caller, project, csv_of(["which", "n"], *([cell, str(n)] for n, cell in enumerate(cells))))
+    reader = RowReader(
+        Project.objects.get(pk=project["id"]), opened.table, opened.matching, opened.found, "en"
+    )
+
+    block = opened.found.block(opened.matching.columns[0])
+    assert block is not None
+    label_of = {option.id: option.display_text for option in block.options}
+    for n, cell in enumerate(cells):
+        row = reader.read(n)
+        answers = row.sent.answers if row.sent else []
+        read = [label_of[answer.option_id] for answer in answers]
+        if row.faults or not read:
+            assert row.faults or cell in opened.matching.missing
+            assert n >= len(texts) or cell in opened.matching.missing, row.faults
+        elif n < len(texts):
+            assert read == [cell]
+        elif n < 2 * len(texts):
+            assert [cased(text) for text in read] == [cased(texts[n - len(texts)])]
+        else:
+            assert read in ([texts[n - 2 * len(texts)], texts[0]], [cell], [texts[0]])
 
 
 def test_faulty_rows_are_named_and_left_out(caller: Caller) -> None:
