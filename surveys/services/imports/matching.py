@@ -59,7 +59,6 @@ MARKS = (
     *(each.text for each in Missing),
     "-99", "-98", "-999", "999", "NA", "N/A", "#N/A", "n/a", "NULL", "null", ".", "-",
 )  # fmt: skip
-MAX_FULL_LISTS = 40_000  # choices of all menus together; beyond this, a matched column offers few
 _SUFFIX = re.compile(r"\s{0,5}\([^()]{1,300}\)$")
 _NUMBERED = re.compile(r"^(?:[QG]?\d{1,4}[A-Z]?\d{0,3}[.):]|[QG]\d{1,4}\s-)\s{0,5}", re.IGNORECASE)
 _DAY = re.compile(r"\b(\d{1,2})([./-])(\d{1,2})[./-]\d{2,4}\b")
@@ -200,7 +199,7 @@ def guess(*, table: Table, found: Questions, zone: str, moment: str) -> Matching
 
 def _guessed_columns(table: Table, found: Questions) -> list[str]:
     exact, called = _headings(found), _called(found)
-    targets, used = [""] * len(table.headers), set[str]()
+    targets, used, headers = [""] * len(table.headers), set[str](), {*table.headers}
 
     def take(index: int, candidates: Sequence[str]) -> None:
         target = next((each for each in candidates if each not in used), "")
@@ -211,7 +210,7 @@ def _guessed_columns(table: Table, found: Questions) -> list[str]:
     for index, header in enumerate(table.headers):
         take(index, exact.get(header, ()))
     for index, header in enumerate(table.headers):
-        if targets[index] or not header or _repeats(header, table.headers):
+        if targets[index] or not header or _repeats(header, headers):
             continue
         for text in (header, _SUFFIX.sub("", header), _NUMBERED.sub("", header)):
             names = called.find(text)
@@ -223,12 +222,12 @@ def _guessed_columns(table: Table, found: Questions) -> list[str]:
             take(index, [f"f:{name}"])
     by_cell = _questions_of_cells(found)
     for index in range(len(table.headers)):
-        if not targets[index] and not _repeats(table.headers[index], table.headers):
+        if not targets[index] and not _repeats(table.headers[index], headers):
             take(index, _by_cells(table.column(index), by_cell, used))
     return targets
 
 
-def _repeats(header: str, headers: Sequence[str]) -> bool:
+def _repeats(header: str, headers: Set[str]) -> bool:
     """Whether a column of our own exports repeats another one, or is computed again."""
     computed = ("score.", "variable.", "themes.", "sentiment.")
     is_code = header.endswith(".code") and header.removesuffix(".code") in headers
