@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,10 +16,11 @@ from django.utils import timezone
 from communities.ground.errors import InvalidRequest
 from surveys.models import Conversation, Project, ResponseFile
 from surveys.services.exports import service as exports
-from surveys.services.imports import files, matching, service, tables
+from surveys.services.ground import jobs
+from surveys.services.imports import files, matching, names, service, tables
 from surveys.services.imports.cells import RowReader
 from surveys.services.imports.files import OpenFile
-from surveys.services.imports.matching import cased
+from surveys.services.imports.names import cased
 from tests.support.caller import Caller
 from tests.support.dumps import dump
 from tests.support.staff import client_of
@@ -386,8 +389,9 @@ def test_options_are_folded_once_for_all_columns(caller: Caller, monkeypatch: py
         for n in range(20)
     ]
     stored = Project.objects.get(pk=caller.make(*blocks)["id"])
-    found, folded, plain = matching.questions(stored), [], matching.plain
-    monkeypatch.setattr(matching, "plain", lambda text: folded.append(text) or plain(text))
+    found, folded, plain = matching.questions(stored), list[str](), names.plain
+    for module in (matching, names):
+        monkeypatch.setattr(module, "plain", lambda text: folded.append(text) or plain(text))
     counts = []
 
     for count in (10, 110):
@@ -428,3 +432,36 @@ def test_a_page_shows_some_of_the_columns_and_keeps_the_others(caller: Caller) -
     assert "The columns 101 and 121 of the file are matched with this." in twice.content.decode()
     columns = ResponseFile.objects.get().matching["columns"]
     assert (columns[3], columns[120], sum(map(bool, columns))) == ("id", target, 2)
+
+
+@pytest.mark.parametrize("part", ["x", "Red", "Red, Green", ""])
+def test_a_long_list_in_a_cell_is_read_up_to_the_number_of_options(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    """Rule 6.352."""
+    project = caller.make_open({"type": "multi_punch", "name": "days", "prompt": "Days?", "options": COLOURS})
+    looked, plain = list[str](), names.plain
+    monkeypatch.setattr(names, "plain", lambda text: looked.append(text) or plain(text))
+
+    opened = take(caller, project, csv_of(["days", "n"], [f"Red{f';{part}' * 10_000}", ""]))
+
+    assert [each.column for each in opened.faults] == ["days"]
+    assert len(looked) < 2_000
+
+
+def test_a_worker_keeps_its_lease_within_a_part(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 6.352."""
+    project = caller.make_open(*FORM[1:5])
+    stored = Project.objects.get(pk=project["id"])
+    data = csv_of(["days", "order", "age"], *([["Red", "Red; Green; Blue", "20"]] * 4))
+    actor, at = caller.actor, timezone.now()
+    files.receive(actor=actor, project=stored, name="past.csv", data=data, zone="UTC", at=at)
+    files.check(actor=actor, project=stored)
+    moments, renewed, renew = itertools.count(), list[bool](), jobs.renew
+    monkeypatch.setattr(jobs, "renew", lambda *a, **k: renewed.append("done" in k) or renew(*a, **k))
+
+    files.run(file_id=ResponseFile.objects.get().pk, now=lambda: at + timedelta(seconds=20 * next(moments)))
+
+    assert ResponseFile.objects.get().status == "completed"
+    assert renewed.count(True) == 1
+    assert renewed.count(False) >= 3
