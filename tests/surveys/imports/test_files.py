@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import openpyxl
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
@@ -346,6 +347,7 @@ def test_an_anonymous_project_keeps_no_ids_of_a_file(caller: Caller) -> None:
         (b"PK\x03\x04broken", "must be an XLSX workbook"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\n\xff\xfe", "must be CSV or XLSX"),
         (b"a,b\n" + b"1,2\n" * (tables.MAX_ROWS + 1), "more than 10,000 rows"),
+        (b"a,b\n" + b"\n1,2\r\r\n" * (tables.MAX_ROWS + 1), "more than 10,000 rows"),
         (b"," * 1_001 + b"a\nb", "more than 1,000 columns"),
         (b"x" * (tables.MAX_FILE + 1), "larger than 8 MiB"),
         (b"id,block_id,block,prompt,item,value\n1,2,3,4,5,6", "one answer in a row"),
@@ -362,6 +364,41 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(
         take(caller, project, data)
 
     assert not ResponseFile.objects.exists()
+
+
+@pytest.mark.parametrize("step", [1, 2, 300])
+def test_empty_rows_end_no_file(step: int) -> None:
+    """Rule 6.353."""
+    count = 5_200 if step == 2 else 20
+    book, rows = openpyxl.Workbook(write_only=True), ["a", *map(str, range(count))]
+    sheet = book.create_sheet()
+    for text in rows:
+        sheet.append([text])
+        for _ in range(step - 1):
+            sheet.append([None])
+    file = io.BytesIO()
+    book.save(file)
+
+    for data in (file.getvalue(), ("\n" * step).join(rows).encode()):
+        table = tables.read(data)
+        assert [cells[0] for _, cells in table.rows] == rows[1:]
+
+
+def test_too_many_empty_rows_are_refused_with_the_number_of_the_last_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rule 6.353."""
+    monkeypatch.setattr(tables, "LIMITS", replace(tables.LIMITS, elements=2_000))
+    book = openpyxl.Workbook()
+    for n, text in ((1, "a"), (2, "x"), (3_000, "y")):
+        book.active.cell(n, 1, text)
+    for n in range(3, 3_000):
+        book.active.row_dimensions[n].height = 20
+    file = io.BytesIO()
+    book.save(file)
+
+    with pytest.raises(InvalidRequest, match="empty rows are below row 2"):
+        tables.read(file.getvalue())
 
 
 def test_a_file_is_forgotten_after_a_day(caller: Caller) -> None:
