@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
-from functools import cached_property
 from zoneinfo import ZoneInfo
 
+from communities.ground.cached import cached_property
 from communities.ground.sent_text import sent_text
 from surveys import written_numbers
 from surveys.engine.intake.field_types import is_unstorable

@@ -17,12 +17,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import cached_property
 
 import orjson
 from django.utils import timezone
 
 from communities.ground.actors import Actor
+from communities.ground.cached import cached_property
 from communities.ground.errors import Conflict, NotFound, Refusal, ViolationJson, refuse
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
