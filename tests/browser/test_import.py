@@ -93,5 +93,5 @@ def test_rows_are_pasted_without_javascript(windows, made, check_accessibility):
     expect(page.get_by_role("heading", name="Match the columns of Pasted rows")).to_be_visible()
     page.get_by_label("colour", exact=True).select_option(label="Which days?")
     page.get_by_role("button", name="Check the file").click()
-    expect(page.get_by_text("Two columns are matched with this.").first).to_be_visible()
+    expect(page.get_by_text("The columns 1 and 2 of the file are matched with this.").first).to_be_visible()
     shoot(page, "import-7")

@@ -33,7 +33,7 @@ from surveys.services.converting.workbooks import Limits, Workbook
 
 MAX_ROWS = 20_000  # of a sheet
 MAX_COLUMNS = 200
-LIMITS = Limits(rows=MAX_ROWS, columns=MAX_COLUMNS, elements=1_000_000, unpacked=33_554_432)
+LIMITS = Limits(rows=MAX_ROWS, columns=MAX_COLUMNS + 1, elements=1_000_000, unpacked=33_554_432)
 Row = Mapping[str, str]
 _YES = frozenset({"yes", "true", "true()", "1", "y", "required", "x", "ja", "oui"})
 _SEPARATED = re.compile(r"\s{0,20}[|;\n]\s{0,20}")
@@ -60,14 +60,15 @@ _BOUND = re.compile(r"\.\s{0,20}(>=|<=|>|<)\s{0,20}(-?\d+(?:\.\d+)?)")
 
 def xlsform(data: bytes) -> Questionnaire:
     """A workbook with the sheets `survey` and `choices`. Refuses what is no such workbook."""
-    sheets = _sheets(data)
+    found = Questionnaire()
+    sheets = _sheets(data, found)
     if "survey" not in sheets:
         unreadable("must be an XLSForm: a workbook with a sheet `survey`.")
     survey, choices = sheets["survey"], sheets.get("choices", [])
     columns = dict.fromkeys(key for _, row in survey for key in row)  # in their order
     if "type" not in columns:
         unreadable("must be an XLSForm: its sheet `survey` needs a column `type`.")
-    form = _Form(Questionnaire(), sheets.get("settings", []), columns)
+    form = _Form(found, sheets.get("settings", []), columns)
     form.lists(choices)
     for n, row in survey:
         form.row(n, row)
@@ -245,17 +246,43 @@ def _range(item: Item, parameters: str) -> None:
         item.kind, item.minimum, item.maximum = "open_numeric", low, high
 
 
-def _sheets(data: bytes) -> dict[str, list[tuple[int, Row]]]:
+def _sheets(data: bytes, found: Questionnaire) -> dict[str, list[tuple[int, Row]]]:
     """The rows of the sheets of a form by the names of their columns, each with its number."""
     wanted = ("survey", "choices", "settings")
     book = Workbook(data, LIMITS)
-    return {name: list(_rows(book.rows(name))) for name in book.names if name in wanted}
+    sheets = {}
+    for name in book.names:
+        if name in wanted:
+            rows = book.rows(name)
+            _miss_beyond(found, rows, f"sheet {name}, ", book.ended.get(name))
+            sheets[name] = list(_rows(rows))
+    return sheets
+
+
+def _lines(text: str, found: Questionnaire) -> list[tuple[int, list[str]]]:
+    """The rows of a CSV up to the limits. What is beyond them is named as left out."""
+    rows = list(tables.lines(text, most_rows=MAX_ROWS + 1, most_columns=MAX_COLUMNS + 1))
+    last = rows[MAX_ROWS - 1][0] if len(rows) > MAX_ROWS else None
+    _miss_beyond(found, rows[:MAX_ROWS], "", last)
+    return [(n, cells[:MAX_COLUMNS]) for n, cells in rows[:MAX_ROWS]]
+
+
+def _miss_beyond(
+    found: Questionnaire, rows: Iterable[tuple[int, Sequence[object]]], where: str, last: int | None
+) -> None:
+    """Name the rows below the last one that was read, and the columns beyond the last one."""
+    if last is not None:
+        what = f"The rows below are left out: more than {MAX_ROWS:,}, or too many that are empty."
+        found.miss(f"{where}row {last}", what)
+    wide = next((n for n, cells in rows if len(cells) > MAX_COLUMNS), None)
+    if wide is not None:
+        found.miss(f"{where}row {wide}", f"The columns beyond the first {MAX_COLUMNS} are left out.")
 
 
 def _rows(rows: Iterable[tuple[int, Sequence[object]]]) -> Iterator[tuple[int, Row]]:
     header: list[str] = []
     for n, cells in rows:
-        texts = [word(cell) if not isinstance(cell, str) else cell.strip() for cell in cells]
+        texts = [word(cell) if not isinstance(cell, str) else cell.strip() for cell in cells[:MAX_COLUMNS]]
         if not header:
             header = [text.lower() for text in texts]
             continue
@@ -283,12 +310,12 @@ _REDCAP_FORMATS = {"email": "email", "phone": "phone", "date": "date", "datetime
 
 def redcap(text: str) -> Questionnaire:
     """A data dictionary as CSV. Refuses a table without its columns."""
-    rows = list(tables.lines(text, most_rows=MAX_ROWS, most_columns=MAX_COLUMNS))
+    found = Questionnaire()
+    rows = _lines(text, found)
     header = [_redcap_column(cell) for cell in rows[0][1]] if rows else []
     if not {"name", "type", "label"} <= set(header):
         message = "must be a data dictionary of REDCap: a CSV with the columns `Variable / Field Name`, "
         unreadable(f"{message}`Field Type` and `Field Label`.")
-    found = Questionnaire()
     matrices: dict[str, str] = {}
     for n, cells in rows[1:]:
         row = {key: cell for key, cell in zip(header, cells, strict=False) if key and cell}
@@ -434,14 +461,14 @@ KIND_OF = {each: kind for kind, names in TYPES.items() for each in names.split("
 
 def questions(text: str) -> Questionnaire:
     """A table with a question in each row, with or without a header."""
-    rows = list(tables.lines(text, most_rows=MAX_ROWS, most_columns=MAX_COLUMNS))
+    found = Questionnaire()
+    rows = _lines(text, found)
     if not rows:
         unreadable("must be a CSV with a question in each row.")
     titles = [_title(cell) for cell in rows[0][1]]
     has_header = "text" in titles
     if not has_header:
         titles = ["text", *["option"] * MAX_COLUMNS]
-    found = Questionnaire()
     for n, cells in rows[1:] if has_header else rows:
         _csv_row(found, n, list(zip(titles, cells, strict=False)))
     if not found.items:

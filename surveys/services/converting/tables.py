@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from itertools import islice
 
 from surveys.services.converting.questionnaire import unreadable
 
@@ -12,15 +13,17 @@ MAX_CELL = 131_072  # characters
 
 
 def lines(text: str, *, most_rows: int, most_columns: int) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV that are not empty, each with its number. The separator is guessed from line 1."""
+    """The first rows of a CSV that are not empty, each with its number. The separator is guessed from line 1.
+
+    A caller who asks for one row or column more than it takes can say what it leaves out.
+    """
     first = text[:MAX_CELL].partition("\n")[0]
     separator = max(",;\t", key=first.count)
     try:
-        for n, row in enumerate(csv.reader(io.StringIO(text), delimiter=separator), start=1):
-            if n > most_rows:
-                return
-            if any(cell.strip() for cell in row):
-                yield n, row[:most_columns]
+        rows = enumerate(csv.reader(io.StringIO(text), delimiter=separator), start=1)
+        filled = ((n, row) for n, row in rows if any(cell.strip() for cell in row))
+        for n, row in islice(filled, most_rows):
+            yield n, row[:most_columns]
     except csv.Error:
         unreadable("must be a CSV with cells of at most 131,072 characters.")
 

@@ -3,6 +3,7 @@
 book = Workbook(data, Limits(…))
 book.names            the names of its sheets, in lower case, each once
 book.rows("survey")   the rows that are not empty, each with its number
+book.ended            where a sheet was not read to its end: the numbers of the last rows read, by its name
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
@@ -22,7 +23,7 @@ from surveys.services.converting.elements import FAULTS, PIECE, Elements, Path, 
 from surveys.services.converting.questionnaire import unreadable
 
 MAX_FILES = 2_000  # of an archive; a workbook has one for each sheet, picture and chart
-MAX_EMPTY_ROWS = 200  # in succession: some programs format a million rows
+MOST_EMPTY = 4  # a sheet ends where this part of the elements are empty rows: some programs format a million
 MAX_STYLES = 65_536
 MAX_FORMAT = 255  # characters
 MAX_NUMBER = 40  # characters
@@ -39,7 +40,9 @@ Row = tuple[int, Sequence[object]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is read of a workbook: rows and columns beyond these are left out, all else is refused."""
+    """What is read of a workbook: rows that are not empty and columns beyond these are left out, all else is
+    refused.
+    """
 
     rows: int
     columns: int
@@ -59,6 +62,7 @@ class Workbook:
     def __init__(self, data: bytes, limits: Limits) -> None:
         self.limits = limits
         self.names: list[str] = []
+        self.ended: dict[str, int] = {}
         self._elements = Elements(limits.elements)
         self._unpacked = self._cells = self._characters = 0
         self._paths: dict[str, str] = {}
@@ -75,9 +79,17 @@ class Workbook:
     def rows(self, name: str) -> list[Row]:
         """The rows of a sheet that are not empty, each with its number. Refuses too many cells."""
         sheet = _Sheet(self)
-        with _faults_refused(), suppress(_Enough):
-            self._walk(self._paths[name], sheet)
+        with _faults_refused():
+            try:
+                self._walk(self._paths[name], sheet)
+            except _Enough:
+                self.ended[name] = sheet.last
         return sheet.rows
+
+    @property
+    def element_count(self) -> int:
+        """The elements and attributes that were read."""
+        return self._elements.count
 
     def _open(self) -> None:
         start = self._relations("")
@@ -258,6 +270,7 @@ class _Sheet(Reader):
         self.cells: list[object] = []
         self.is_filled = False
         self.last = 0  # the number of the last row that is not empty
+        self.read = book.element_count  # up to that row
         self.column = 0
         self.kind, self.style = "", ""
         self.text = ""
@@ -274,7 +287,7 @@ class _Sheet(Reader):
         elif name == "row" and depth == 3:
             number = attributes.get("r")
             self.number = max(self.number + 1, _whole(number) if number else 0)
-            if self.number > self.limits.rows:
+            if self.book.element_count - self.read > self.limits.elements // MOST_EMPTY:
                 raise _Enough
             self.cells, self.column, self.is_filled = [], 0, False
 
@@ -304,11 +317,11 @@ class _Sheet(Reader):
         self.cells[self.column - 1] = value
 
     def _row(self) -> None:
-        if self.number - self.last > MAX_EMPTY_ROWS + self.is_filled:
-            raise _Enough
         if not self.is_filled:
             return
-        self.last = self.number
+        if len(self.rows) == self.limits.rows:
+            raise _Enough
+        self.last, self.read = self.number, self.book.element_count
         self.book.spend(cells=len(self.cells))
         self.rows.append((self.number, self.cells))
 

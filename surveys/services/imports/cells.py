@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
@@ -18,15 +18,16 @@ from surveys.engine.script import NUMBERS, SCALES, Block, Option
 from surveys.engine.walk.replay import GivenAnswer
 from surveys.models import Conversation, Project
 from surveys.services.ground import anonymity, metadata
-from surveys.services.imports.matching import Matching, Name, Names, Questions, plain
+from surveys.services.imports.matching import Matching, Questions
+from surveys.services.imports.names import Name, Names, listed, plain
 from surveys.services.imports.sent import SentResponse
 from surveys.services.imports.tables import Table
 
 MAX_ID = 128  # characters of a person's id
 MAX_CONSENT = 2_000
 MAX_SHOWN = 60  # characters of a cell in a message
+MAX_NUMERAL = 200  # characters of a number
 MAX_GUESSED = 1_000  # different cells of a column that show how its options are written
-MOST_SEPARATED = 8  # parts of a label that has separators
 _TIME = re.compile(
     r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})"
     r"(?:[T,\s]{1,3}(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?\s{0,2}([ap]\.?m\.?)?)?"
@@ -35,7 +36,6 @@ _TIME = re.compile(
 )
 _SERIAL = re.compile(r"[2-7]\d{4}(?:\.\d{1,12})?")  # days since 1899, as spreadsheets count them
 _DAY_ZERO = datetime(1899, 12, 30, tzinfo=UTC)
-_SEPARATORS = (";", "|", "\n", ",")
 _KINDS = ("labels", "values", "codes")
 _CHOSEN = frozenset({"1", "true", "yes", "x", "y", "checked", "selected", "chosen", "ja", "oui", "✓", "✔"})
 _UNCHOSEN = frozenset({"0", "false", "no", "n", "unchecked", "not selected", "not chosen", "nein", "non"})
@@ -75,6 +75,7 @@ class RowReader:
     matching: Matching
     found: Questions
     language: str
+    beat: Callable[[], None] = lambda: None  # called in between, as rows and columns may take long
     _names_of: dict[int | None, Names[Option]] = field(default_factory=dict)
 
     def read(self, index: int) -> ReadRow:
@@ -234,6 +235,7 @@ class RowReader:
 
     def _answers(self, cells: Sequence[str], row: ReadRow) -> Iterator[GivenAnswer]:
         for block_id, columns in self._columns_of_blocks.items():
+            self.beat()
             block = self.found.blocks[block_id]
             try:
                 given = list(self._of_block(block, columns, cells))
@@ -294,6 +296,8 @@ class RowReader:
             if block.type in SCALES and (named := self._option(block, index, text, ("labels",))):
                 return named.value
             try:
+                if len(text) > MAX_NUMERAL:
+                    raise written_numbers.UnclearNumber(f"The text has more than {MAX_NUMERAL} characters.")
                 return written_numbers.read(text, language=self.language) or text
             except written_numbers.UnclearNumber as unclear:
                 raise _UnreadableCell(index, str(unclear)) from None
@@ -318,7 +322,7 @@ class RowReader:
         most = 2 * names.longest * len(block.options) + MAX_OTHER_TEXT
         if len(text) > most:
             raise _UnreadableCell(index, f"The text has more than {most:,} characters.")
-        options, unknown = _best_split(text, names, kinds, len(block.options))
+        options, unknown = listed(text, names, kinds, len(block.options))
         for part in unknown:
             self._option(block, index, part, kinds)
         if unknown and (other is None or len(unknown) > 1 or block.type == "ranking"):
@@ -359,6 +363,7 @@ class RowReader:
         for target, index in self._places.items():
             block = self.found.block(target)
             if target.startswith("b:") and block is not None and block.options and block.type not in SCALES:
+                self.beat()
                 kinds[index] = self._kinds_of(block, index)
         return kinds
 
@@ -373,7 +378,7 @@ class RowReader:
             if block.type == "single_punch":
                 return sum(not names.find(text, (kind,)) for text in shown)
             most = len(block.options)
-            return sum(bool(_best_split(text, names, (kind,), most)[1]) for text in shown)
+            return sum(bool(listed(text, names, (kind,), most)[1]) for text in shown)
 
         best = min(_KINDS, key=unread)
         if best == "codes":
@@ -403,47 +408,6 @@ class _UnreadableCell(_Unreadable):
     def __init__(self, index: int, message: str) -> None:
         super().__init__(message)
         self.index = index
-
-
-def _best_split(
-    text: str, names: Names[Option], kinds: Sequence[str], most: int
-) -> tuple[list[Option], list[str]]:
-    """The options of a list in one cell, by the separator that leaves the fewest parts which are none."""
-    best = _split(text, _SEPARATORS[0], names, kinds, most)
-    for separator in _SEPARATORS[1:]:
-        if best[1] and separator in text:
-            split = _split(text, separator, names, kinds, most)
-            best = min(best, split, key=lambda each: len(each[1]))
-    if len(best[1]) > 1:
-        whole = _split(text, "\0", names, kinds, most)  # a text without any list
-        best = min(best, whole, key=lambda each: len(each[1]))
-    return best
-
-
-def _split(
-    text: str, separator: str, names: Names[Option], kinds: Sequence[str], most: int
-) -> tuple[list[Option], list[str]]:
-    """The options of a list, and the parts that are none. A label may contain the separator.
-
-    A list of more than `most` options, and a second part that is none, end the search.
-    """
-    parts = text.split(separator)
-    options, unknown, start = list[Option](), list[str](), 0
-    while start < len(parts) and len(unknown) < 2:
-        for end in range(min(len(parts), start + MOST_SEPARATED), start, -1):
-            part = separator.join(parts[start:end])
-            found = names.find(part, kinds) if len(part) <= 2 * names.longest else []
-            signs = [found[0].text.count(sign) - part.count(sign) for sign in _SEPARATORS] if found else []
-            if len(found) == 1 and not any(signs):
-                options.append(found[0].thing)
-                start = end
-                break
-        else:
-            unknown += filter(None, [parts[start].strip()])
-            start += 1
-        if len(options) > most:
-            return [], [text]
-    return options, unknown
 
 
 def _is_chosen(text: str) -> bool:

@@ -272,7 +272,15 @@ class _Run:
             Matching.of(self.job.matching),
             matching.questions(self.project),
             self.project.community.locale or "en",
+            self._beat,
         )
+
+    def _beat(self) -> None:
+        """Extend the lease if a third of it has gone."""
+        until, at = self.job.leased_until, self.now()
+        if until is None or until - at < jobs.LEASE * 2 / 3:
+            jobs.renew(self.job, at=at)
+            self.job.leased_until = at + jobs.LEASE
 
     def _part(self, indexes: Sequence[int], outcome: _Outcome) -> _Outcome:
         """Read a part again if the project changes while its rows are walked. Raises Conflict after some."""
@@ -286,6 +294,7 @@ class _Run:
 
     def _read(self, indexes: Sequence[int], outcome: _Outcome) -> _Outcome:
         read = [self.reader.read(index) for index in indexes]
+        self._beat()
         for row in read:
             self._note(outcome, row, row.faults)
         known = self._known(indexes, read)
@@ -312,6 +321,7 @@ class _Run:
         """The rows without faults, each with its walk."""
         good, waiting = list[_Walked](), list(fresh)
         while waiting:
+            self._beat()
             sent = [row.sent for row in waiting if row.sent]
             walked = walking.walk_through(project=self.project, sent=sent, at=self.now())
             wrong, of_line = _by_line(walked.violations), {row.line: row for row in waiting}

@@ -8,12 +8,10 @@ a ranking, and `t:<block id>` for the text of an option with `is_other`.
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self
 
-from communities.ground.sent_text import sent_text
 from surveys.engine.script import CHOICES, SCALES, Block, Option
 from surveys.models import Project
 from surveys.services.exports import columns as export_columns
@@ -21,6 +19,7 @@ from surveys.services.exports.cells import FIXED, SHEET, WORKBOOK
 from surveys.services.exports.columns import MULTI_COLUMN_TYPES, ExportColumn
 from surveys.services.exports.missing import Missing
 from surveys.services.ground import metadata
+from surveys.services.imports.names import Name, Names, plain
 from surveys.services.imports.tables import Table
 from surveys.services.scripts import cache as script_cache
 
@@ -62,13 +61,7 @@ MARKS = (
 _SUFFIX = re.compile(r"\s{0,5}\([^()]{1,300}\)$")
 _NUMBERED = re.compile(r"^(?:[QG]?\d{1,4}[A-Z]?\d{0,3}[.):]|[QG]\d{1,4}\s-)\s{0,5}", re.IGNORECASE)
 _DAY = re.compile(r"\b(\d{1,2})([./-])(\d{1,2})[./-]\d{2,4}\b")
-_EMPTY = "\u200b\ufe0f"  # signs without a look of their own
-_MINUS = str.maketrans(dict.fromkeys("−–—‐‑", "-") | dict.fromkeys(_EMPTY, ""))
-_BETWEEN = re.compile(r"""[\s?¿!¡:;'"`´()\[\]{}/\\|…“”„‘’«»·•]+""")
-# Not the sign of a number (-2, .5) or of a mark (A-).
-_DASHES = re.compile(r"(?<=\w)-(?=\w)|(?<=\w)[.,]|(?<!\w)[-.,](?![.,]?\d)")
 _NUMERIC = re.compile(r"[-+., \d]+")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,54 +129,6 @@ def questions(project: Project) -> Questions:
             )
     present = {option.id for block in stored.script.blocks for option in block.options}
     return Questions(blocks, columns, titles, tuple(metadata.declared(project)), present)
-
-
-def cased(text: str) -> str:
-    """A text for comparison without case and repeated spaces."""
-    return " ".join(unicodedata.normalize("NFKC", sent_text(text)).casefold().split())
-
-
-def plain(text: str) -> str:
-    """A header or label for comparison: without case, repeated spaces, and the signs between words.
-
-    Signs that tell texts apart stay: C++ and C, -1 and 1, >18 and <18.
-    """
-    folded = cased(text).translate(_MINUS)
-    return " ".join(_DASHES.sub(" ", _BETWEEN.sub(" ", folded)).split()) or folded
-
-
-@dataclass(frozen=True, slots=True)
-class Name(Generic[T]):
-    """A text that names something. `kind` says what it is of it, such as its label."""
-
-    text: str
-    thing: T
-    kind: str = ""
-
-
-class Names(Generic[T]):
-    """Things by their names: by exact ones, else without case and spaces, else as `plain` writes them.
-
-    Each name is folded once.
-    """
-
-    def __init__(self, names: Iterable[Name[T]]) -> None:
-        self._folded: dict[str, list[Name[T]]] = {}
-        self.longest = 0  # characters of a name
-        for name in names:
-            if text := sent_text(name.text):
-                self._folded.setdefault(plain(text), []).append(replace(name, text=text))
-                self.longest = max(self.longest, len(text))
-
-    def find(self, text: str, kinds: Sequence[str] = ("",)) -> list[Name[T]]:
-        """The names, of the first kind that has any, that are most like a text. Several are no clear name."""
-        text = sent_text(text)
-        alike = [name for name in self._folded.get(plain(text), ()) if name.kind in kinds]
-        for fold in (str, cased, plain):
-            for kind in kinds if alike else ():
-                if found := [name for name in alike if name.kind == kind and fold(name.text) == fold(text)]:
-                    return found
-        return []
 
 
 def guess(*, table: Table, found: Questions, zone: str, moment: str) -> Matching:

@@ -14,7 +14,7 @@ import orjson
 from communities.ground import spreadsheets
 from communities.ground.errors import InvalidRequest, refuse
 from surveys.services.converting import tables
-from surveys.services.converting.workbooks import MAX_EMPTY_ROWS, Limits, Workbook
+from surveys.services.converting.workbooks import Limits, Workbook
 
 MAX_FILE = 8_388_608  # bytes
 MAX_ROWS = 10_000
@@ -93,7 +93,7 @@ def _csv(data: bytes) -> list[tuple[int, list[str]]]:
     is_binary = b"\x00" in data[:1_000] and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
     if is_binary or "\ufffd" in text[:1_000]:
         _refuse("invalid", "The file must be CSV or XLSX.")
-    found = tables.lines(text, most_rows=MAX_ROWS + 1 + MAX_EMPTY_ROWS, most_columns=MAX_COLUMNS + 1)
+    found = tables.lines(text, most_rows=MAX_ROWS + 2, most_columns=MAX_COLUMNS + 1)
     return [(n, [_unguarded(cell.strip()) for cell in cells]) for n, cells in found]
 
 
@@ -106,7 +106,9 @@ def _workbook(data: bytes) -> list[tuple[int, list[str]]]:
     """The rows of the sheet `Responses` of a workbook, else of its first sheet that is not empty."""
     book = Workbook(data, LIMITS)
     names = sorted(book.names, key=lambda name: name != _OWN_SHEET)
-    rows = next(filter(None, map(book.rows, names)), [])
+    name, rows = next(((name, rows) for name in names if (rows := book.rows(name))), ("", []))
+    if name in book.ended and len(rows) <= MAX_ROWS + 1:
+        _refuse("too_many", f"Too many empty rows are below row {book.ended[name]:,}. Delete them.")
     width = max(
         (n for _, cells in rows for n, cell in enumerate(cells, start=1) if cell is not None), default=0
     )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
+import openpyxl
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
@@ -14,10 +17,11 @@ from django.utils import timezone
 from communities.ground.errors import InvalidRequest
 from surveys.models import Conversation, Project, ResponseFile
 from surveys.services.exports import service as exports
-from surveys.services.imports import files, matching, service, tables
+from surveys.services.ground import jobs
+from surveys.services.imports import files, matching, names, service, tables
 from surveys.services.imports.cells import RowReader
 from surveys.services.imports.files import OpenFile
-from surveys.services.imports.matching import cased
+from surveys.services.imports.names import cased
 from tests.support.caller import Caller
 from tests.support.dumps import dump
 from tests.support.staff import client_of
@@ -343,6 +347,7 @@ def test_an_anonymous_project_keeps_no_ids_of_a_file(caller: Caller) -> None:
         (b"PK\x03\x04broken", "must be an XLSX workbook"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\n\xff\xfe", "must be CSV or XLSX"),
         (b"a,b\n" + b"1,2\n" * (tables.MAX_ROWS + 1), "more than 10,000 rows"),
+        (b"a,b\n" + b"\n1,2\r\r\n" * (tables.MAX_ROWS + 1), "more than 10,000 rows"),
         (b"," * 1_001 + b"a\nb", "more than 1,000 columns"),
         (b"x" * (tables.MAX_FILE + 1), "larger than 8 MiB"),
         (b"id,block_id,block,prompt,item,value\n1,2,3,4,5,6", "one answer in a row"),
@@ -359,6 +364,41 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(
         take(caller, project, data)
 
     assert not ResponseFile.objects.exists()
+
+
+@pytest.mark.parametrize("step", [1, 2, 300])
+def test_empty_rows_end_no_file(step: int) -> None:
+    """Rule 6.353."""
+    count = 5_200 if step == 2 else 20
+    book, rows = openpyxl.Workbook(write_only=True), ["a", *map(str, range(count))]
+    sheet = book.create_sheet()
+    for text in rows:
+        sheet.append([text])
+        for _ in range(step - 1):
+            sheet.append([None])
+    file = io.BytesIO()
+    book.save(file)
+
+    for data in (file.getvalue(), ("\n" * step).join(rows).encode()):
+        table = tables.read(data)
+        assert [cells[0] for _, cells in table.rows] == rows[1:]
+
+
+def test_too_many_empty_rows_are_refused_with_the_number_of_the_last_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rule 6.353."""
+    monkeypatch.setattr(tables, "LIMITS", replace(tables.LIMITS, elements=2_000))
+    book = openpyxl.Workbook()
+    for n, text in ((1, "a"), (2, "x"), (3_000, "y")):
+        book.active.cell(n, 1, text)
+    for n in range(3, 3_000):
+        book.active.row_dimensions[n].height = 20
+    file = io.BytesIO()
+    book.save(file)
+
+    with pytest.raises(InvalidRequest, match="empty rows are below row 2"):
+        tables.read(file.getvalue())
 
 
 def test_a_file_is_forgotten_after_a_day(caller: Caller) -> None:
@@ -386,8 +426,9 @@ def test_options_are_folded_once_for_all_columns(caller: Caller, monkeypatch: py
         for n in range(20)
     ]
     stored = Project.objects.get(pk=caller.make(*blocks)["id"])
-    found, folded, plain = matching.questions(stored), [], matching.plain
-    monkeypatch.setattr(matching, "plain", lambda text: folded.append(text) or plain(text))
+    found, folded, plain = matching.questions(stored), list[str](), names.plain
+    for module in (matching, names):
+        monkeypatch.setattr(module, "plain", lambda text: folded.append(text) or plain(text))
     counts = []
 
     for count in (10, 110):
@@ -428,3 +469,36 @@ def test_a_page_shows_some_of_the_columns_and_keeps_the_others(caller: Caller) -
     assert "The columns 101 and 121 of the file are matched with this." in twice.content.decode()
     columns = ResponseFile.objects.get().matching["columns"]
     assert (columns[3], columns[120], sum(map(bool, columns))) == ("id", target, 2)
+
+
+@pytest.mark.parametrize("part", ["x", "Red", "Red, Green", ""])
+def test_a_long_list_in_a_cell_is_read_up_to_the_number_of_options(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    """Rule 6.352."""
+    project = caller.make_open({"type": "multi_punch", "name": "days", "prompt": "Days?", "options": COLOURS})
+    looked, plain = list[str](), names.plain
+    monkeypatch.setattr(names, "plain", lambda text: looked.append(text) or plain(text))
+
+    opened = take(caller, project, csv_of(["days", "n"], [f"Red{f';{part}' * 10_000}", ""]))
+
+    assert [each.column for each in opened.faults] == ["days"]
+    assert len(looked) < 2_000
+
+
+def test_a_worker_keeps_its_lease_within_a_part(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 6.352."""
+    project = caller.make_open(*FORM[1:5])
+    stored = Project.objects.get(pk=project["id"])
+    data = csv_of(["days", "order", "age"], *([["Red", "Red; Green; Blue", "20"]] * 4))
+    actor, at = caller.actor, timezone.now()
+    files.receive(actor=actor, project=stored, name="past.csv", data=data, zone="UTC", at=at)
+    files.check(actor=actor, project=stored)
+    moments, renewed, renew = itertools.count(), list[bool](), jobs.renew
+    monkeypatch.setattr(jobs, "renew", lambda *a, **k: renewed.append("done" in k) or renew(*a, **k))
+
+    files.run(file_id=ResponseFile.objects.get().pk, now=lambda: at + timedelta(seconds=20 * next(moments)))
+
+    assert ResponseFile.objects.get().status == "completed"
+    assert renewed.count(True) == 1
+    assert renewed.count(False) >= 3

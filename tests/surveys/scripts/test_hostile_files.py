@@ -190,10 +190,37 @@ def test_of_sheets_with_one_name_the_first_is_read_once(counted: list[Elements])
 )
 def test_a_sheet_is_read_up_to_its_last_row(counted: list[Elements], row: str, most: int, last: int) -> None:
     """Rule 3.195."""
-    found = Workbook(book(sheet=row * MANY), replace(FEW, rows=most)).rows("survey")
+    read = Workbook(book(sheet=row * MANY), replace(FEW, rows=most))
+    found = read.rows("survey")
 
     assert found[-1][0] == last
+    assert read.ended == {"survey": last}
     assert counted[0].count < 1_000
+
+
+def test_rows_and_columns_that_are_left_out_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 6.353."""
+    monkeypatch.setattr(sheets, "MAX_ROWS", 3)
+    monkeypatch.setattr(sheets, "MAX_COLUMNS", 4)
+    monkeypatch.setattr(sheets, "LIMITS", replace(sheets.LIMITS, rows=3, columns=5))
+    workbook = openpyxl.Workbook()
+    workbook.active.title = "survey"
+    header, row = ["type", "name", "label", "hint", "more"], ["text", "q", "Why?", "", "x"]
+    for n, cells in enumerate((header, row, row, row), start=1):
+        for m, text in enumerate(cells, start=1):
+            workbook.active.cell(n * 300, m, text)
+    file = io.BytesIO()
+    workbook.save(file)
+    table = "\n\n".join(["question", "One?", "Two?", "Three?,a,b,c,d"])
+
+    form, csv = sheets.xlsform(file.getvalue()), sheets.questions(table)
+    whole = sheets.questions(table.replace("One?", ""))
+
+    assert [each["where"] for each in form.unmet] == ["sheet survey, row 900", "sheet survey, row 300"]
+    assert len(form.items) == 2
+    assert [each["where"] for each in csv.unmet] == ["row 5"]
+    assert len(csv.items) == 2
+    assert [each["where"] for each in whole.unmet] == ["row 7"]
 
 
 def test_sheets_are_read_within_one_limit(counted: list[Elements]) -> None:
@@ -330,7 +357,7 @@ def test_cells_are_read_as_they_are_written(epoch: datetime | None) -> None:
     sheet.append([bold, "日本 🙂", "#N/A", "=1+1", 45000.5])
     sheet["E3"].number_format = "[$-407]d. mmmm yyyy;@"
     sheet.cell(90, 20, "far")
-    sheet.cell(400, 1, "too far")
+    sheet.cell(400, 1, "farther")
     file = io.BytesIO()
     workbook.save(file)
 
@@ -357,7 +384,8 @@ def test_cells_are_read_as_they_are_written(epoch: datetime | None) -> None:
     day = datetime(2027, 3, 16, 12) if epoch else datetime(2023, 3, 15, 12)  # noqa: DTZ001
     assert rows[3] == ["One two & three", "日本 🙂", "#N/A", None, day]
     assert rows[90] == [*[None] * 19, "far"]
-    assert rows.keys() == {1, 2, 3, 90}
+    assert rows.keys() == {1, 2, 3, 90, 400}
+    assert book.ended == {}
 
 
 # --- One at a time ------------------------------------------------------------------------------------

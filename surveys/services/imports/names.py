@@ -1,0 +1,118 @@
+"""What texts of a file name: an option by its label, value or code, or what a header means.
+
+names = Names([Name("C++", option, "labels"), …])
+names.find("c++", ("labels", "values"))     the names that are most like a text; several are no clear name
+listed("C++; Java", names, ("labels",), 5)  the options of a list in one cell
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from communities.ground.sent_text import sent_text
+
+SEPARATORS = (";", "|", "\n", ",")
+MOST_SEPARATED = 8  # parts of a label that has separators
+MORE_SPACES = 20  # characters of a text beyond those of names
+_EMPTY = "\u200b\ufe0f"  # signs without a look of their own
+_MINUS = str.maketrans(dict.fromkeys("−–—‐‑", "-") | dict.fromkeys(_EMPTY, ""))
+_BETWEEN = re.compile(r"""[\s?¿!¡:;'"`´()\[\]{}/\\|…“”„‘’«»·•]+""")
+# Not the sign of a number (-2, .5) or of a mark (A-).
+_DASHES = re.compile(r"(?<=\w)-(?=\w)|(?<=\w)[.,]|(?<!\w)[-.,](?![.,]?\d)")
+T = TypeVar("T")
+
+
+def cased(text: str) -> str:
+    """A text for comparison without case and repeated spaces."""
+    return " ".join(unicodedata.normalize("NFKC", sent_text(text)).casefold().split())
+
+
+def plain(text: str) -> str:
+    """A header or label for comparison: without case, repeated spaces, and the signs between words.
+
+    Signs that tell texts apart stay: C++ and C, -1 and 1, >18 and <18.
+    """
+    folded = cased(text).translate(_MINUS)
+    return " ".join(_DASHES.sub(" ", _BETWEEN.sub(" ", folded)).split()) or folded
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Generic[T]):
+    """A text that names something. `kind` says what it is of it, such as its label."""
+
+    text: str
+    thing: T
+    kind: str = ""
+
+
+class Names(Generic[T]):
+    """Things by their names: by exact ones, else without case and spaces, else as `plain` writes them.
+
+    Each name is folded once.
+    """
+
+    def __init__(self, names: Iterable[Name[T]]) -> None:
+        self._folded: dict[str, list[Name[T]]] = {}
+        self.longest = 0  # characters of a name
+        for name in names:
+            if text := sent_text(name.text):
+                self._folded.setdefault(plain(text), []).append(replace(name, text=text))
+                self.longest = max(self.longest, len(text))
+
+    def find(self, text: str, kinds: Sequence[str] = ("",)) -> list[Name[T]]:
+        """The names, of the first kind that has any, that are most like a text. Several are no clear name."""
+        if len(text) > 2 * self.longest + MORE_SPACES:
+            return []
+        text = sent_text(text)
+        alike = [name for name in self._folded.get(plain(text), ()) if name.kind in kinds]
+        for fold in (str, cased, plain):
+            for kind in kinds if alike else ():
+                if found := [name for name in alike if name.kind == kind and fold(name.text) == fold(text)]:
+                    return found
+        return []
+
+
+def listed(text: str, names: Names[T], kinds: Sequence[str], most: int) -> tuple[list[T], list[str]]:
+    """The options of a list in one cell, by the separator that leaves the fewest parts which are none."""
+    best = _split(text, SEPARATORS[0], names, kinds, most)
+    for separator in SEPARATORS[1:]:
+        if best[1] and separator in text:
+            split = _split(text, separator, names, kinds, most)
+            best = min(best, split, key=lambda each: len(each[1]))
+    if len(best[1]) > 1:
+        whole = _split(text, "\0", names, kinds, most)  # a text without any list
+        best = min(best, whole, key=lambda each: len(each[1]))
+    return best
+
+
+def _split(
+    text: str, separator: str, names: Names[T], kinds: Sequence[str], most: int
+) -> tuple[list[T], list[str]]:
+    """The options of a list, and the parts that are none. A label may contain the separator.
+
+    A list of more than `most` options, and a second part that is none, end the search.
+    """
+    parts = text.split(separator)
+    options, unknown, start = list[T](), list[str](), 0
+    while start < len(parts) and len(unknown) < 2:
+        if not parts[start].strip():
+            start += 1
+            continue
+        for end in range(min(len(parts), start + MOST_SEPARATED), start, -1):
+            part = separator.join(parts[start:end])
+            found = names.find(part, kinds)
+            signs = [found[0].text.count(sign) - part.count(sign) for sign in SEPARATORS] if found else []
+            if len(found) == 1 and not any(signs):
+                options.append(found[0].thing)
+                start = end
+                break
+        else:
+            unknown.append(parts[start].strip())
+            start += 1
+        if len(options) > most:
+            return [], [text]
+    return options, unknown
