@@ -421,3 +421,87 @@ def test_every_text_of_the_bank_is_translated(language: str) -> None:
     missing = texts - languages.catalog(language).texts.keys()
 
     assert {text for text in missing if not re.fullmatch("[SMLX]+", text)} == set()
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "Ward survey: food, noise at night, don't know option",
+        "Class feedback: teacher, pace, Sat 14 June",
+        "Feedback: food, music, the rooms were too cold for us",
+        "Umfrage zur Kantine: Auswahl, Geschmack, in Euro",
+        "Enquête sur la cantine : goût, quantité, on mange trop vite",
+    ],
+)
+def test_only_noun_phrases_are_rated(intent: str) -> None:
+    """Rule 10.44."""
+    draft = draft_from(intent)
+
+    last = intent.rsplit(", ", 1)[1]
+    assert len(questions(draft)) == 2
+    assert f"Not asked: “{last}”." in draft.unmet
+
+
+def test_statements_are_agreed_with_where_the_intent_says_so() -> None:
+    """Rule 10.44."""
+    draft = draft_from("Pulse check, agree/disagree: i have the tools i need, my workload is manageable")
+
+    assert [block["prompt"] for block in questions(draft)] == [
+        "How much do you agree? “I have the tools I need.”",
+        "How much do you agree? “My workload is manageable.”",
+    ]
+    assert questions(draft)[0]["scale"]["label_left"] == "Strongly disagree"
+
+
+def test_those_who_serve_are_not_asked_about_themselves() -> None:
+    assert question_from("were staff kind", "en") == "Were staff kind?"
+    assert question_from("what staff think", "en") == "What do you think?"
+
+
+def test_dates_stay_whole_among_options() -> None:
+    """Rule 10.44."""
+    german = draft_from("Wann passt das Fest? fr 10. juli, sa 11. juli - mehrfachauswahl", type="poll")
+    english = draft_from(
+        "Which evening? Mon 3. August, Tue 4. August, Thu 6. August - pick up to 2", type="poll"
+    )
+
+    (days,), (evenings,) = questions(german), questions(english)
+    assert (days["type"], option_values(days)) == ("multi_punch", ["Fr 10. juli", "Sa 11. juli"])
+    assert evenings["max"] == 2
+    assert option_values(evenings) == ["Mon 3. August", "Tue 4. August", "Thu 6. August"]
+
+
+def test_a_limit_in_brackets_belongs_to_its_question() -> None:
+    draft = draft_from(
+        "Inscription : nom, niveau (débutant, moyen, confirmé), jours (2 maximum parmi lundi, mardi, jeudi)"
+    )
+
+    _, level, days = questions(draft)
+    assert (level["type"], days["type"], days["max"]) == ("single_punch", "multi_punch", 2)
+    assert option_values(days) == ["Lundi", "Mardi", "Jeudi"]
+
+
+def test_who_never_does_it_is_asked_what_stops_them() -> None:
+    """Rule 10.44."""
+    draft = draft_from("Cyclists: how often do you cycle to work, if never what stops you")
+
+    assert questions(draft)[1]["prompt"] == "What stops you?"
+    assert questions(draft)[1]["show_when"]["value"] == "Never so far"
+
+
+def test_a_standard_is_never_cut_for_an_open_question() -> None:
+    """Rule 10.45."""
+    draft = draft_from(
+        "SUS questionnaire for our portal, then one open question at the end what annoyed you most"
+    )
+
+    assert len(questions(draft)) == 11
+    assert questions(draft)[-1]["prompt"] == "What annoyed you most?"
+
+
+def test_confidence_is_below_seven_tenths_with_a_part_that_is_told() -> None:
+    """Rule 10.46."""
+    draft = draft_from("Hotel survey: bed, breakfast, include a not applicable option")
+
+    assert draft.confidence is not None
+    assert draft.confidence < 0.7

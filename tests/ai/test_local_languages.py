@@ -137,6 +137,8 @@ SURVEYS = [
     ("Encuesta de satisfacción de clientes, 4 preguntas", 4, "En general, ¿qué tan satisfecho estás"),
     ("Encuesta sobre el nuevo horario", 7, "preguntas cortas sobre el nuevo horario."),
     ("Pesquisa com pacientes da nossa clínica", 9, "Como você avalia a sua visita no geral?"),
+    ("NPS do curso online de inglês, e se a nota for baixa perguntar o que faltou", 6, "recomendar o curso"),
+    ("SUS pour le site web de la mairie", 10, "J'ai trouvé ce système"),
     ("Pesquisa sobre a nova sede", 7, "A nova sede: do que você mais gosta?"),
 ]
 

@@ -79,3 +79,28 @@ def test_confidence_is_low_for_what_no_template_fits() -> None:
     assert sure.confidence is not None
     assert unsure.confidence is not None
     assert sure.confidence > 0.5 > unsure.confidence
+
+
+@pytest.mark.parametrize(
+    ("intent", "subjects"),
+    [
+        ("Survey of our new menu: taste, price. dont ask age or gender", ["age or gender"]),
+        ("Umfrage unter Azubis: Ausbilder, Arbeitszeit. kein Alter, keine Namen", ["Alter", "Namen"]),
+        ("Questionnaire : accueil, prix. pas de téléphone, pas d'âge", ["téléphone", "âge"]),
+        ("Pesquisa: professor, material. Não pedir nome nem cpf", ["nome nem cpf"]),
+        ("encuesta: jefe, horarios. sin preguntar el departamento", ["el departamento"]),
+        ("Pulse: tools, workload. no demographics", ["demographics"]),
+    ],
+)
+def test_prohibitions_hold_in_every_wording(intent: str, subjects: list[str]) -> None:
+    drafted = draft(intent)
+
+    assert len([block for block in drafted.blocks if block["type"] != "content_block"]) == 2
+    assert {f"There are no questions about {subject}." for subject in subjects} <= set(drafted.understood)
+
+
+def test_nothing_else_is_asked() -> None:
+    drafted = draft("NPS for our app, plus which plan they are on (Free, Paid). nothing else")
+
+    assert "Nothing else is asked." in drafted.understood
+    assert drafted.blocks[-1]["prompt"] == "Which plan are you on?"

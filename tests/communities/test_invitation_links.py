@@ -286,3 +286,29 @@ def test_somebody_who_is_signed_in_joins_on_the_page(boss: Caller) -> None:
 
     assert "Join with this account" in text_of(page)
     assert Member.objects.filter(user=user, community=boss.community, left_at=None).exists()
+
+
+@pytest.mark.parametrize(
+    ("grant", "words"),
+    [
+        (Grant(Level.READ), "You could read the results of all its projects."),
+        (Grant(Level.READ, 7), "You could read one of its projects."),
+        (Grant(Level.EDIT, 7), "You could change one of its projects."),
+        (Grant(Level.OWN, 7), "One of its projects would be yours, too."),
+        (None, ""),
+    ],
+)
+def test_the_mail_and_the_page_say_what_is_given_besides(
+    boss: Caller, grant: Grant | None, words: str
+) -> None:
+    """Rule 1.86."""
+    at = timezone.now()
+    invitations.invite_all(
+        actor=boss.actor, emails=["grace@example.org"], access="member", grant=grant, at=at
+    )
+    mail = mails.written("grace@example.org")[-1]
+
+    page = text_of(Client().get(f"/{mails.path_in(mail).lstrip('/')}"))
+
+    for told in (" ".join(mail["text"].split()), page):
+        assert (words in told) if words else ("one of its projects" not in told.lower())

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 
+from communities.ground.cached import cached_property
 from surveys.engine.flow import titles, vocabulary
 from surveys.engine.language import conditions, markup, piping, references
 from surveys.engine.language.expression_tree import ExpressionNode, Literal, Name

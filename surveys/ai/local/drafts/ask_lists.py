@@ -16,6 +16,7 @@ from surveys.ai.local.drafts.ask_words import (
     is_order,
 )
 from surveys.ai.local.drafts.bank import find
+from surveys.ai.local.drafts.conditions import IF
 from surveys.ai.local.drafts.formats import BRACKETS, CONJUNCTIONS, QUOTES, TRAILING, split_options
 from surveys.ai.local.drafts.phrasing import PEOPLE
 
@@ -65,15 +66,30 @@ def parted(sentence: str, language: str) -> tuple[str, str | None, str]:
     if verb is None:
         if head := _head_of_list(sentence, language):
             return head, sentence[len(head) :].strip(" ,"), ""
-        clause = re.search(rf",\s{{1,3}}(?={INTERROGATIVE[language]})", depth_free, re.IGNORECASE)
+        leading = r"(?:(?:plus|and|also|und|dazu|sowie|auch|et|y|e)\s{1,3}){0,2}"
+        clause = re.search(rf",\s{{1,3}}{leading}(?={INTERROGATIVE[language]})", depth_free, re.IGNORECASE)
         begins = re.match(INTERROGATIVE[language], depth_free, re.IGNORECASE)
         if begins and depth_free.count(",") > 1 and not sentence.endswith("?"):
+            return "", sentence, ""
+        is_direct = re.search(rf"\b(?:you|du|ihr|vous|tu|tú|você)\b|,\s{IF}\b", depth_free, re.IGNORECASE)
+        if begins and is_direct and not sentence.endswith("?"):
             return "", sentence, ""
         if clause and not begins:
             is_item = find(sentence[: clause.start()].split(",")[-1], language) is not None
             return (
                 ("", sentence, "") if is_item else (sentence[: clause.start()], sentence[clause.end() :], "")
             )
+        with_list = re.search(r",?\s(?:with|mit|avec|con|com)\s{1,3}", depth_free)
+        items = list_items(sentence[with_list.end() :], language) if with_list else []
+        if (
+            with_list
+            and len(items) > 1
+            and all(
+                find(item, language) or re.match(INTERROGATIVE[language], item, re.IGNORECASE)
+                for item in items
+            )
+        ):
+            return sentence[: with_list.start()], sentence[with_list.end() :], ""
         known = [part for part in split_options(sentence, language) if find(part, language)]
         return ("", sentence, "") if len(known) > 1 else (sentence, None, "")
     is_rated = bool(re.fullmatch(RATING[language], verb[0], re.IGNORECASE))

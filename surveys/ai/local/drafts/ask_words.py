@@ -15,7 +15,7 @@ _NUMBER = (
     r"ocho|nueve|diez|uma?|dois|duas|três|quatro|sete|oito|nove|dez)"
 )
 SETTINGS = re.compile(
-    rf"(?:^|[,;(]\s{{0,3}}(?:(?:with|in|mit|avec|en|dans|con|com|em)\s{{1,3}})?|\s(?:with|in|mit|avec|en|dans|con|com|"
+    rf"(?:^|[,;(.]\s{{0,3}}(?:(?:with|in|mit|avec|en|dans|con|com|em)\s{{1,3}})?|\s(?:with|in|mit|avec|en|dans|con|com|"
     rf"em|de|und|and)\s{{1,3}})(?:max\.? |maximum |at most |about |around "
     rf"|exactly |only |just |nur "
     rf"|maximal |höchstens |etwa |"
@@ -28,6 +28,8 @@ SETTINGS = re.compile(
     rf"(?:a|{_NUMBER})\s{{0,3}}(?:minutes?|mins?|minuten?|minutos?)\b(?: or less)?"
     r"|[,;.]?\s{0,3}\b(?:just|only|nur) (?:ratings|scales|skalen|bewertungen)\b"
     r"|[,;.]?\s{0,3}\b(?:keep it|make it|please keep it) (?:very )?(?:short|brief|simple|friendly|quick)\b"
+    # Our texts say `du`, `vous`, `tú` and `você` anyway.
+    r"|[,;.]?\s{0,3}\b(?:bitte )?(?:per du|in (?:der )?du-form|duzen|vouvoyer|tutear)\b"
     r"|[,;]?\s{0,3}\bwhere it makes sense\b"
     r"|[,;]?\s{0,3}\beverything (?:is )?optional\b"
     r"|\s\(?(?:optional|freiwillig|facultatif|opcional)\)?(?=\s{0,3}(?:[,;.)]|$))"
@@ -47,7 +49,8 @@ _UNNAMED_SCALE = re.sub(r"\?P<\w+>", "?:", SCALE.pattern).replace(
     "(?:out of|sur|von|sobre) (?:5|7|10)\\b", "(?!)"
 )
 GLOBAL_SCALE = re.compile(
-    r"(?:^|[,;.]\s{0,3}|\s)(?:all |alle |using |with )?(?:on )?(?:a |an |einer |eine |une |una |uma )?"
+    r"(?:^|[,;.]\s{0,3}|\s)(?:all |alle |using |with |mit |nach |avec |con |com )?(?:on )?(?:a |an |"
+    r"einer |eine |une |una |uma )?"
     rf"(?:\b(?:scales?|ratings?|skala|échelle|escala|notes?|notas?|(?:schul)?noten?)\b)[^,;.]{{0,200}}?(?={_UNNAMED_SCALE})",
     re.IGNORECASE,
 )
@@ -59,11 +62,14 @@ _FURTHER = (
 )
 _OPEN = r"(?:open(?:[- ]ended)?|offene[nr]?|ouvertes?|abiertas?|abertas?)"
 ADDITION = re.compile(
-    rf"[,;.]?\s{{0,3}}\b(?:(?P<sure>plus|add|sowie|mais|más)|and|und|et|y|e|with|mit|avec|con|com)\s{{1,3}}"
-    rf"(?:(?:also|auch|aussi|también|também|plus|mais|más|noch)\s{{1,3}})?(?P<number>an?|{_NUMBER})\s{{1,3}}"
+    rf"[,;.]?\s{{0,3}}\b(?:(?P<sure>plus|add|sowie|mais|más)|and|und|et|y|e|with|mit|avec|con|com|then|dann|danach|"
+    rf"puis|luego|después|depois|followed by|gefolgt von)\s{{1,3}}(?:(?:also|auch|aussi|también|também|"
+    rf"plus|mais|más|noch)\s{{1,3}})?(?P<number>an?|{_NUMBER})\s{{1,3}}"
     rf"(?:(?P<further>{_FURTHER})\s{{1,3}})?(?:(?P<open>{_OPEN})\s{{1,3}})?(?:questions?|fragen?|preguntas?|perguntas?)\b"
     rf"(?:\s{{1,3}}(?P<further_after>{_FURTHER}))?(?:\s{{1,3}}(?P<open_after>{_OPEN}))?"
-    r"(?:\s{1,3}(?:about|on|regarding|zu[rm]?|über|nach|sur|sobre|de)\s{1,3}(?P<about>[^.;!?\n]{1,200}))?",
+    r"(?:\s{1,3}(?:at the end|am ende|am schluss|zum schluss|à la fin|al final|no final)\b)?"
+    r"(?:(?:\s{1,3}(?:about|on|regarding|zu[rm]?|über|nach|sur|sobre|de)|[:,]?(?=\s{1,3}(?:what|which|why|how|was|wie|"
+    r"warum|ce qu|pourquoi|qué|por qué|o que|por que)\b))\s{1,3}(?P<about>[^.;!?\n]{1,200}))?",
     re.IGNORECASE,
 )
 
@@ -78,7 +84,9 @@ NUMBERED = re.compile(rf"(?:(?<=\s)|^)\(?\d{{1,2}}[.)]\s{{1,3}}(?!{MONTHS}|\d{{4
 SENTENCES = re.compile(
     r"(?<=[?])\s{1,3}|"
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bz\.B)(?<!\bmax)(?<!\bmin)(?<!\bNr)(?<!\bSt)(?<!\bDr)(?<!\bca)(?<!\bvs)(?<!\bno)(?<!\betc)"
-    r"(?<!\d)(?<=[.!])\s{1,3}(?=[^\W\d_]|[¿¡«\"“])|\n+"
+    r"(?<!\d)(?<=[.!])\s{1,3}(?=[^\W\d_]|[¿¡«\"“])"
+    # No sentence ends within `10. July`.
+    rf"(?:(?<!\W\d\.\s)(?<!\W\d\d\.\s)|(?!(?i:{MONTHS})))|\n+"
 )
 INTERROGATIVE = {
     "en": r"(?:(?:at |in |on |for |to |from |with |since |until )?(?:what|which|who|when|where|why|how|"

@@ -58,6 +58,7 @@ from surveys.ai.local.drafts.formats import (
     DATE,
     QUOTES,
     RIGHT,
+    SEVERAL,
     TRAILING,
     Format,
     option_text,
@@ -72,6 +73,9 @@ RANKED = "Put these in order, with the most important on top."
 _EVENT_DATE = re.compile(
     rf"(?:,\s{{0,3}})?\b(?:on|am|vom|le|du|el|del|em|no dia|do dia)\s{{1,3}}(?:the\s{{1,3}})?{DATE}(?!\w)",
     re.IGNORECASE,
+)
+_SLASHED = re.compile(
+    r"^(?P<of>[^\W\d_][\w'’-]*(?:\s[\w'’-]+)?)\s(?P<list>[^\W\d_]\w*(?:/[^\W\d_]\w*){1,6})$"
 )
 _EITHER = re.compile(
     r"^(?:(?P<of>[^\W\d_][\w'’-]*)\s(?=\S+\s))?(?P<list>[^\W\d_][\w'’-]*(?:\s[^\W\d_][\w'’-]*)?)\s(?:or|oder|ou|o)\s(?P<last>[^\W\d_][\w'’-]*)$"
@@ -119,7 +123,8 @@ def additions(text: str, language: str) -> tuple[str, tuple[Ask, ...], bool]:
         is_open = bool(match["open"] or match["open_after"])
         is_further = bool(match["further"] or match["further_after"])
         is_and = re.match(r"[,;.]?\s{0,3}(?:with|mit|avec|con|com)\b", match[0], re.IGNORECASE) is None
-        if not (match["sure"] or is_further or (is_and and (is_open or match["about"]))):
+        is_addition = (is_open and match["about"]) or (is_and and (is_open or match["about"]))
+        if not (match["sure"] or is_further or is_addition):
             continue
         parts.append(text[end : match.start()])
         end = match.end()
@@ -148,8 +153,7 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
         told.append(points[0].strip(TRAILING))
         after = points["list"].partition(" for ")[2]
         text = f"{text[: points.start()]} {after} {text[points.end() :]}"
-    if not is_poll:
-        text = _EVENT_DATE.sub("", text)
+    text = re.sub(r"\(\s{0,3}\)", "", SEVERAL.sub("", text)) if is_poll else _EVENT_DATE.sub("", text)
     text = without_settings(text)
     asks: list[Ask] = [Ask(RANKED, Format(options=ranked, is_ranked=True))] if ranked else []
     rest: list[str] = []
@@ -204,11 +208,15 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
 def without_settings(text: str) -> str:
     """Return a text without its wishes about the whole survey, such as the number of its questions."""
     text = ONE_OPEN.sub("", text)
-    return SETTINGS.sub(lambda match: "," if match[0].startswith(",") else " ", text)
+    text = SETTINGS.sub(lambda match: match[0][0] if match[0][0] in ",." else " ", text)
+    return re.sub(r"\.\s{0,3},", ".", text)
 
 
 def _with_either(ask: Ask, language: str) -> Ask:
     """Return an ask with the options that its words are: `vegetarian or meat`, `shift early or late`."""
+    if ask.format == Format() and (slashed := _SLASHED.match(ask.text)):
+        options = tuple(option_text(word) for word in slashed["list"].split("/"))
+        return replace(ask, text=slashed["of"], format=Format(options=options))
     match = _EITHER.match(ask.text)
     if ask.format != Format() or ask.is_question or not match:
         return ask
@@ -227,8 +235,10 @@ def _is_rank(ask: Ask) -> bool:
 
 def _continues(sentence: str, text: str, language: str) -> bool:
     """Whether a sentence goes on with the list of the sentence before it, as the fields of a form do."""
-    if sentence[:1].islower() and LEADING.match(sentence):
-        return True
+    if leading := LEADING.match(sentence):
+        rest = sentence[leading.end() :]
+        if sentence[:1].islower() or re.match(INTERROGATIVE[language], rest, re.IGNORECASE):
+            return True
     parts = re.split(rf",|\s(?:{CONJUNCTIONS[language]})\s", sentence)
     is_list = len(parts) > 1 and not re.search(r"[?:\d]", sentence) and FORM.search(text) is not None
     return is_list and all(0 < len(part.split()) <= 4 for part in parts)

@@ -18,7 +18,7 @@ from surveys.ai.local.drafts.library import FOLDER, RawBlock
 
 ASKS = FOLDER.parent / "asks.json"
 _FILLERS = {
-    "en": r"^(?:(?:the|their|your|his|her|a|an|any|some|for|of|about|on|what is|what's|what are|"
+    "en": r"^(?:(?:the|their|your|his|her|a|an|any|some|for|of|about|on|one|a single|what is|what's|what are|"
     r"possible)\s{1,3})+",
     "de": r"^(?:(?:der|die|das|den|dem|ihre?n?|eure?n?|deine?n?|eine?n?|zu[rm]?|nach|mögliche|"
     r"etwaige)\s{1,3})+",

@@ -14,73 +14,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from surveys.ai.local.drafts import bank, languages
+from surveys.ai.local.drafts.answering import answered, formatted, in_language, is_closed, text_in, with_scale
 from surveys.ai.local.drafts.ask_words import FILE, INTERROGATIVE, PRICE
 from surveys.ai.local.drafts.asks import RANKED, Ask
 from surveys.ai.local.drafts.conditions import Condition
 from surveys.ai.local.drafts.formats import DATE, Format
 from surveys.ai.local.drafts.length import MutableBlock
 from surveys.ai.local.drafts.library import RawBlock
+from surveys.ai.local.drafts.noun_phrases import is_noun_phrase, is_statement
 from surveys.ai.local.drafts.phrasing import addressed, question_from
 from surveys.ai.local.drafts.stems import EMPTY, word_set
 from surveys.engine.script import SCALES, title_case
 
 _MAX_ASPECT = 60  # No question is made from a longer noun phrase, in characters.
+_ANSWERS = {"yes": "Yes", "no": "No", "never": "Never so far"}
 _LOW = {"nps": 7, 10: 7, 7: 4, 5: 3}  # On each scale, a smaller answer than this is a low one.
-_RATED = {
-    "en": r"how (?:was|were|is|are) (?:the|your|our|this)|how (?:did|do|would) you (?:like|find|rate|enjoy)",
-    "de": r"wie (?:war|waren|ist|sind) |wie (?:fandest|fandet|findest|findet|bewertest|beurteilst) |wie "
-          r"gefallt|wie gefiel|"
-          r"wie (?:hat|haben) .*(?:gefallen|geschmeckt)",
-    "fr": r"comment (?:etai|avez-vous trouve|trouvez-vous|evalu|jugez)|que pensez-vous|quelle note",
-    "es": r"¿?(?:que tal|como (?:fue|estuvo|estaba|valora|califica|te parec)|que te parec)",
-    "pt": r"como (?:foi|estava|voce (?:avalia|achou))",
-}  # fmt: skip
-_LEVELS = (  # The beginnings of folded questions, in five languages, by the scale that answers them.
-    (r"(?:overall,? )?how (?:satisfied|happy)|wie (?:zufrieden|glucklich)|.*\bsatisfaits?\b|¿?(?:que tan|"
-     r"como de|cuan) satisfech|.*\bsatisfeit|"
-     r".*\bgrau de satisfacao", ("Very dissatisfied", "Very satisfied")),
-    (r"how likely|wie wahrscheinlich|.*\bprobabilite\b|.*\bprobabilidade?",
-     ("Very unlikely", "Very likely")),
-    (r"how (?:hard|difficult|easy)|wie (?:schwer|schwierig|leicht|einfach)", ("Very hard", "Very easy")),
-    (r"how (?!many|much|often|long|old|far|soon|big|did|do|would|was|were|is|are|can|could|should|will|"
-     r"come|about)\w+ "
-     r"(?:is|are|was|were|do|did|would)\b|how well\b|how much (?:do|did|does) you (?:enjoy|like|trust|feel)|"
-     r"wie (?!viel|oft|lange|alt|weit|war|ist|sind|waren|gross|hat|haben|hoch|soll|kann|konn|wird|wurd|"
-     r"kommst|findest)\w+ (?:ist|war|sind|waren|bist|findest|fuhlst)\b|"
-     r"¿?que tan \w+", ("Not at all", "Extremely")),
-)  # fmt: skip
-_FREQUENCY = (
-    r"how often|wie oft|.*a quelle frequence|combien de fois|¿?(?:con que frecuencia|cada "
-    r"cuanto)|com que frequencia|quantas vezes|¿?cuantas veces"
-)
-_A_YEAR = (
-    r"\b(?:(?:a|per|each) (?:year|month|week)|(?:im|pro) (?:jahr|monat)|par (?:an|mois)|al (?:ano|"
-    r"mes)|por (?:ano|mes))\b"
-)
-_DURATION = (
-    r"how (?:much time|long)|wie (?:lange|viel zeit)|combien de temps|¿?cuanto (?:tiempo|tardas)|"
-    r"quanto tempo|how far"
-)
-_NUMBER = (
-    r"how often|wie oft|(?:[\w' ]+ )?(?:how (?:many|much (?:would|do|did|will|could|money)|old)|wie "
-    r"(?:viele|viel (?:wurd|"
-    r"geld|geb|zahl|kost)|alt)|combien (?:de|d'|pai|ser|seri|dep)|"
-    r"¿?cuant[oa]s? (?!tard|tiempo)|quant[oa]s? (?!tempo))"
-)
-_OPEN_BEGINNING = (
-    r"(?:what|which|who|whom|whose|when|where|why|how|at|in|on|for|to|from|with|tell|describe|please|if|"
-    r"anything)\b|"
-    r"(?:was|wer|wen|wem|wie|wo|wann|warum|wieso|weshalb|woher|wohin|womit|wo\w+|welche\w*|an|mit|fur|auf|"
-    r"bei|von|bis|seit|aus)\b|"
-    r"(?:pourquoi|comment|combien|quand|ou|quel\w*|qu'(?!est-ce que vous \w+ez \w+ \?$)|que|qui|avec|a "
-    r"quelle|lequel)\b|qu'|"
-    r"¿?(?:por|para|con|en|a|de|cada|que|cual\w*|como|cuando|donde|cuant\w+|quien\w*)\b|"
-    r"(?:o que|que|qual|quais|quando|onde|quant\w+|quem|com|em|do que|por que)\b"
-)
-_DAYS = (
-    r"(?:on )?(?:which|what) days?|(?:an )?welche[nr]? tagen?|(?:quels|quel) jours?|¿?(?:en )?que "
-    r"dias?|(?:em )?(?:que|quais) dias?"
-)
 _NUMERIC_LABEL = re.compile(r"\b(?:number of|how many|anzahl|nombre de|numero de|age|alter|edad|idade)\b")
 # Phrases that end so name facts, which nobody rates.
 _FACT = re.compile(
@@ -102,6 +50,7 @@ _ALLOWS = re.compile(
     re.I,
 )
 HOW_MANY = "How many would you like: {label}?"
+AGREE = "How much do you agree? “{Label}.”"
 OVERALL, CHILD = "Which overall rating would you give?", "How old is the child?"
 _CHILD = re.compile(
     r"\b(?:child|kid|son|daughter|kind|enfant|hij[oa]|niñ[oa]|filh[oa]|criança)(?:e?s|"
@@ -156,6 +105,7 @@ class Composed:
     words: list[str] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
     unmet: list[str] = field(default_factory=list)
+    not_asked: list[str] = field(default_factory=list)  # What the intent excludes in a list of asks.
 
 
 def compose(
@@ -168,16 +118,24 @@ def compose(
     is_scored: bool = True,
     before: Sequence[RawBlock] = (),
     is_about_leaving: bool = False,
+    is_agreed: bool = False,
 ) -> Composed:
     """Return the questions for asks. The asks are in the language `spoken`, the questions in `language`.
 
-    The condition of an ask refers to an earlier question, or to one of the questions in `before`.
+    The condition of an ask refers to an earlier question, or to one of the questions in `before`. With
+    `is_agreed` people say how much they agree with the statements among the asks.
     """
     composed = Composed()
     names: set[str] = set()
     asks = list(asks)
     siblings = " ".join(ask.text for ask in asks)
     for ask in asks:
+        if (excluded := _EXCLUDED.fullmatch(ask.text)) and not ask.format.options:
+            composed.not_asked.append(excluded["what"])
+            continue
+        if _WHICH_ONE.match(ask.text) and not ask.format.options and composed.blocks:
+            listed = tuple(option["value"] for option in composed.blocks[-1].get("options", ()))
+            ask = replace(ask, format=replace(ask.format, options=listed))
         made = _block_for(
             ask,
             language,
@@ -186,6 +144,7 @@ def compose(
             scale=scale,
             composed=composed,
             is_about_leaving=is_about_leaving,
+            is_agreed=is_agreed,
             siblings=siblings,
         )
         if made is None and is_file(ask.text):
@@ -208,19 +167,6 @@ def compose(
     return composed
 
 
-def in_language(block: Mapping[str, Any], language: str) -> MutableBlock:
-    """Translate a block of our library into one of the languages of the library."""
-    plain = dict(block)
-    return (
-        plain if language == languages.ENGLISH else languages.in_language(plain, languages.catalog(language))
-    )
-
-
-def text_in(english: str, language: str) -> str:
-    """Translate a text of our library into one of the languages of the library."""
-    return english if language == languages.ENGLISH else languages.catalog(language).text(english)
-
-
 def _block_for(
     ask: Ask,
     language: str,
@@ -230,17 +176,18 @@ def _block_for(
     scale: Format | None,
     composed: Composed,
     is_about_leaving: bool,
+    is_agreed: bool,
     siblings: str,
 ) -> MutableBlock | None:
     if not ask.text and ask.format.is_scale:
         overall = {"name": "rating", "prompt": text_in(OVERALL, language)}
-        return _with_scale(overall, ask.format, language, ("Very poor", "Very good"))
+        return with_scale(overall, ask.format, language, ("Very poor", "Very good"))
     if not ask.text:
         return None
     if _OVERALL.fullmatch(bank.folded(ask.text)):
         overall = {"name": "overall", "prompt": text_in(OVERALL, language)}
         wanted = ask.format if ask.format.is_scale else scale
-        return _with_scale(overall, wanted, language, ("Very poor", "Very good"))
+        return with_scale(overall, wanted, language, ("Very poor", "Very good"))
     if ask.format.is_ranked:
         options = [{"value": option} for option in ask.format.options]
         return {"name": "ranked", "type": "ranking", "prompt": text_in(RANKED, language), "options": options}
@@ -250,6 +197,11 @@ def _block_for(
     if (price := PRICE.search(ask.text)) and spoken == language:
         thing = ask.text if price.start() else f"{ask.text[price.end() :].strip()}{price[0]}"
         return {"type": "open_numeric", "prompt": _filled(HOW_MANY, thing.strip(), language), "min": 0}
+    if is_agreed and spoken == language and not ask.is_question and is_statement(ask.text, language):
+        said = re.sub(r"\bi\b", "I", ask.text) if language == "en" else ask.text
+        wanted = ask.format if ask.format.is_scale else scale
+        ends = ("Strongly disagree", "Strongly agree")
+        return with_scale({"prompt": _filled(AGREE, said, language)}, wanted, language, ends)
     known = bank.find(ask.text, spoken)
     if is_form and known and known["name"] == "age" and _CHILD.search(siblings):
         return {"name": "age", "type": "open_numeric", "prompt": text_in(CHILD, language), "min": 0}
@@ -276,7 +228,7 @@ def _block_for(
         prompt = (
             f"¿{prompt}" if language == "es" and not prompt.startswith("¿") and "¿" not in prompt else prompt
         )
-        return _answered(f"{prompt}{mark}", ask.format, language, scale, known)
+        return answered(f"{prompt}{mark}", ask.format, language, scale, known)
     if known:
         composed.known.add(known["name"])
         block = in_language(known, language)
@@ -284,13 +236,13 @@ def _block_for(
             block["prompt"] = _in_their_words(ask.text, block, language) or block["prompt"]
         if known["type"] == "open_text" and ask.format.is_scale:
             return block
-        return _formatted(
+        return formatted(
             block, ask.format, language, scale if known["type"] in ("rating", "opinion_scale") else None
         )
     if spoken != language:
         return None  # The clause cannot be translated.
     if question := question_from(ask.text, language):
-        return _answered(question, ask.format, language, scale, None)
+        return answered(question, ask.format, language, scale, None)
     return _of_phrase(ask, language, is_form=is_form, scale=scale)
 
 
@@ -305,6 +257,19 @@ _SENTENCE = re.compile(
     r"brought)\b",
     re.IGNORECASE,
 )
+# `no phone number` in a list of asks.
+_EXCLUDED = re.compile(
+    r"(?:no|without|keine?n?|ohne|pas d[eu]|pas de l[a'’]|pas d['’]|sans|sin|sem)\s{0,3}(?!more|longer|"
+    r"less|mehr|länger)"
+    r"(?P<what>(?<=[\s'’])\S+(?: \S+){0,3})",
+    re.IGNORECASE,
+)
+_WHICH_ONE = re.compile(r"which (?:one|of (?:these|them|those))\b|welche[rsn]? davon\b", re.IGNORECASE)
+_SUPERLATIVE = {
+    "en": r"(?:the )?(?:most|least|best|worst|biggest|greatest|main|single most) .+",
+    "de": r"(?:(?:der|die|das) )?(?:beste|schlechteste|größte|wichtigste|nützlichste|schönste|"
+    r"schlimmste|hilfreichste)[rsn]? .+",
+}
 _COUNTS = re.compile(r"(?:how many|wie viele|combien de|cuant[oa]s|quant[oa]s) \w+$")
 
 
@@ -316,7 +281,7 @@ def _in_their_words(text: str, block: MutableBlock, language: str) -> str | None
     question = question_from(text, language) if is_clause else None
     if question and language == languages.ENGLISH and not _SENTENCE.search(question):
         return None  # `how much per month` is not a whole question.
-    if question is None or not _is_closed(bank.folded(question), language):
+    if question is None or not is_closed(bank.folded(question), language):
         return question
     values = [option["value"] for option in block.get("options", ())]
     return question if text_in("Yes", language) in values else None
@@ -335,24 +300,40 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     if re.search(r"[.!?;:]", phrase) or _NO_ASK.match(plain):
         return None
     label = phrase[:1].upper() + phrase[1:]
+    if ask.format == Format() and _COUNTS.match(plain):
+        mark = " ?" if language == "fr" else "?"
+        return {"type": "open_numeric", "prompt": f"{'¿' if language == 'es' else ''}{label}{mark}", "min": 0}
     if not (ask.format.options or ask.format.is_yes_no) and re.match(
         INTERROGATIVE[language], phrase, re.IGNORECASE
     ):
         if " " in phrase:
             return None  # A clause that gives no whole question is told, and not asked.
-        return _answered(f"{label}{' ?' if language == 'fr' else '?'}", ask.format, language, None, None)
+        return answered(f"{label}{' ?' if language == 'fr' else '?'}", ask.format, language, None, None)
     if ask.format.is_yes_no or (ask.format.options and not ask.format.is_scale):
         if language == "en" and ask.format.options and not re.match(r"(?:which|what)\b", plain):
             bare = re.sub(r"^(?:the|their|your|any|some|a|an) ", "", phrase)
             label = f"{'What is your' if _LIKED.match(bare) else 'Which'} {bare}"
         mark = " ?" if language == "fr" else "?"
         prompt = f"{'¿' if language == 'es' else ''}{label}{mark}"
-        return _answered(prompt, ask.format, language, None, None)
+        return answered(prompt, ask.format, language, None, None)
+    if not is_noun_phrase(phrase, language):
+        return None
     possessed = _POSSESSED.fullmatch(phrase)
     known = _owned(phrase, language)
     is_field = bool(known and known["name"] in _PERSONAL) or _FACT.search(plain) is not None
     if ask.condition and not (is_form or is_field):
         return None  # Nobody rates a thing under a condition.
+    is_plain = not scale and ask.format == Format() and not ask.is_rated
+    if is_plain and re.fullmatch(_SUPERLATIVE.get(language, "(?!)"), phrase, re.IGNORECASE):
+        bare = re.sub(r"^(?:the|der|die|das) ", "", phrase, flags=re.IGNORECASE)
+        return {"type": "open_text", "prompt": _filled("What is the {label}?", bare, language)}
+    if (
+        is_form
+        and language == "en"
+        and plain.startswith("the ")
+        and not (ask.is_field or is_field or possessed)
+    ):
+        return None  # Such as the place of an event, which is no field of a form.
     if ask.format.is_open and not (is_form or ask.is_field or is_field):
         thing = phrase if language != "en" or _DETERMINED.search(phrase) else f"the {phrase}"
         return {"type": "open_text", "prompt": _filled("What do you think of {aspect}?", thing, language)}
@@ -363,7 +344,7 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     ):
         rated = phrase if language != "en" or _DETERMINED.search(phrase) else f"the {phrase}"
         prompt = _filled("How would you rate {aspect}?", rated, language)
-        return _with_scale(
+        return with_scale(
             {"prompt": prompt},
             ask.format if ask.format.is_scale else scale,
             language,
@@ -411,123 +392,6 @@ def _filled(english: str, phrase: str, language: str) -> str:
     return text
 
 
-# --- Answers --------------------------------------------------------------------------------------------
-
-
-def _answered(
-    prompt: str, format: Format, language: str, scale: Format | None, known: Mapping[str, Any] | None
-) -> MutableBlock:
-    """Return a question with the type and the options that match the words of its prompt."""
-    plain = bank.folded(prompt)
-    block: MutableBlock = {"prompt": prompt}
-    levels = next((labels for pattern, labels in _LEVELS if re.match(pattern, plain)), None)
-    is_rated = re.match(_RATED[language], plain) is not None
-    if format.options or format.is_yes_no or format.is_open:
-        return _formatted(block | {"type": "open_text"}, format, language, None)
-    if format.is_scale:
-        return _with_scale(
-            block, format, language, levels or (("Very bad", "Very good") if is_rated else None)
-        )
-    if known and known["type"] != "open_text" and not (known["type"] == "nps" and not levels):
-        return _formatted({**in_language(known, language), "prompt": prompt}, format, language, scale)
-    if known and known["type"] == "open_text":
-        return block | {"type": "open_text"}
-    if re.match(_FREQUENCY, plain) and not re.search(_A_YEAR, plain):
-        return block | {
-            "type": "single_punch",
-            "options": _options(("Daily", "Weekly", "Monthly", "Less often", "Never so far"), language),
-        }
-    if re.match(_DAYS, plain):
-        return {**in_language(bank.blocks()["days_available"], language), "name": None, "prompt": prompt}
-    if levels:
-        return _with_scale(block, scale, language, levels)
-    if is_rated:
-        return _with_scale(block, scale, language, ("Very bad", "Very good"))
-    if re.match(_DURATION, plain):
-        return block | {"type": "open_text"}
-    if re.match(_NUMBER, plain):
-        return block | {"type": "open_numeric", "min": 0}
-    if _is_closed(plain, language) and not re.search(r"\b(?:or|oder|ou|o)\b", plain):
-        return block | {"type": "single_punch", "options": _options(("Yes", "No"), language)}
-    return block | {"type": "open_text"}
-
-
-def _is_closed(plain: str, language: str) -> bool:
-    if language == "fr" and plain.startswith("est-ce que"):
-        return True
-    if language == "de":
-        return not re.match(
-            r"(?:bitte|was|wer|wen|wem|wie|wo|wann|warum|wieso|weshalb|wo\w+|welche\w*|an|mit|fur|auf|bei|"
-            r"von|bis|seit|aus|in|zu)\b",
-            plain,
-        )
-    if language == "en":
-        return (
-            re.match(
-                r"(?:would|will|can|could|should|have|has|had|are|is|was|were|do|does|did|may|might|must|"
-                r"shall)\b",
-                plain,
-            )
-            is not None
-        )
-    return re.match(_OPEN_BEGINNING, plain) is None
-
-
-def _formatted(block: MutableBlock, format: Format, language: str, scale: Format | None) -> MutableBlock:
-    """Return a block with the format that the intent names for it, if the block has another format."""
-    plain = {key: value for key, value in block.items() if key in ("name", "prompt")}
-    if format.is_open:
-        return plain | {"type": "open_text"}
-    if format.is_yes_no:
-        return plain | {"type": "single_punch", "options": _options(("Yes", "No"), language)}
-    if format.options:
-        several = format.takes_several or (format.at_most or 1) > 1 or block.get("type") == "multi_punch"
-        kind = {"type": "multi_punch"} if several else {"type": "single_punch"}
-        most = {"max": min(format.at_most, len(format.options))} if format.at_most and several else {}
-        return plain | kind | {"options": [{"value": option} for option in format.options]} | most
-    wanted = format if format.is_scale else scale
-    if wanted is None or (block.get("type") == "nps" and wanted.high == 10):
-        return block
-    labels = block.get("scale") or {}
-    ends = (labels.get("label_left"), labels.get("label_right"))
-    if wanted.high == 10 and wanted.low == 0 and block.get("name") == "recommend":
-        return block
-    return _with_scale(plain, wanted, language, None, labels={
-        key: value for key, value in zip(("label_left", "label_right"), ends, strict=True) if value
-    })  # fmt: skip
-
-
-def _with_scale(
-    block: MutableBlock, wanted: Format | None, language: str, ends: tuple[str, str] | None,
-    *, labels: Mapping[str, str] | None = None,
-) -> MutableBlock:  # fmt: skip
-    """A block that is answered on a scale: stars where these are wanted, else numbers with labels."""
-    low = wanted.low if wanted and wanted.low is not None else 1
-    high = wanted.high if wanted and wanted.high else 5
-    if wanted and wanted.has_stars:
-        return block | {"type": "rating", "min": 1, "max": high}
-    if wanted and wanted.is_grade and language == "de":
-        ends, labels = None, {"label_left": "1 (sehr gut)", "label_right": "6 (ungenügend)"}
-    if labels is None:
-        labels = (
-            dict(zip(("label_left", "label_right"), (text_in(end, language) for end in ends), strict=True))
-            if ends
-            else {}
-        )
-    if not labels:
-        labels = {
-            "label_left": text_in("Not at all", language),
-            "label_right": text_in("Extremely", language),
-        }
-        if wanted:
-            return block | {"type": "rating", "min": 1, "max": high}
-    return block | {"type": "opinion_scale", "min": low, "max": high, "scale": dict(labels)}
-
-
-def _options(values: Iterable[str], language: str) -> list[dict[str, str]]:
-    return [{"value": text_in(value, language)} for value in values]
-
-
 # --- Conditions and names ---------------------------------------------------------------------------------
 
 
@@ -536,8 +400,12 @@ def _attach(condition: Condition, block: MutableBlock, others: Sequence[RawBlock
     fits.
     """
     for before in reversed(others):
-        if condition.kind in ("yes", "no"):
-            value = text_in("Yes" if condition.kind == "yes" else "No", language)
+        if condition.kind in _ANSWERS:
+            value = text_in(_ANSWERS[condition.kind], language)
+            never = text_in(_ANSWERS["never"], language)
+            if condition.kind == "yes" and any(each["value"] == never for each in before.get("options", ())):
+                block["show_when"] = {"block": before["name"], "op": "ne", "value": never}
+                return True
             if any(option["value"] == value for option in before.get("options", ())):
                 block["show_when"] = {"block": before["name"], "op": "eq", "value": value}
                 return True

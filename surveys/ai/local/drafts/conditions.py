@@ -12,7 +12,7 @@ from surveys.ai.local.drafts.formats import TRAILING
 class Condition:
     """The condition of an ask: the answer `yes` or `no` to the previous ask, or a low or a high number.
 
-    `kind` is `yes`, `no`, `below` or `above` (`number` itself belongs to neither), or `low`.
+    `kind` is `yes`, `no`, `never`, `below` or `above` (`number` itself belongs to neither), or `low`.
     """
 
     kind: str
@@ -59,7 +59,10 @@ _CONDITIONS = [
                 r"\w+ )?(?P<number>\d{1,2})\b"
                 r"(?: stars?| sterne\w*| points?| punkte\w*| étoiles?| estrellas?| estrelas?)?",
                 re.I), "below"),
-    (re.compile(r"\b(?:if (?:yes|so|they (?:do|are|did|have|say yes|answer yes|said yes))|(?:falls|wenn) "
+    (re.compile(rf"\b(?:{IF}|{WHO})\s{{1,3}}(?:(?:they|you|du|sie|ihr|vous)\s{{1,3}})?(?:never|nie|niemals|jamais|nunca)\b",
+                re.I), "never"),
+    (re.compile(r"\b(?:if (?:yes|so|they (?:do|are|did|have|say yes|answer yes|"
+        r"said yes)(?: \w+(?= (?:how|what|why|which|when|where)\b))?)|(?:falls|wenn) "
                 r"ja|si oui|si (?:es )?(?:así|sí)|"
                 r"si dicen que sí|se sim)\b", re.I), "yes"),
     (re.compile(r"\b(?:if (?:not?|they (?:don['’]t|do not|aren['’]t|haven['’]t|say no|answer no|said no))|"
@@ -111,7 +114,7 @@ def with_conditions_apart(sentence: str) -> list[str]:
 
 _BEGINS = re.compile(rf"^(?:(?:and|und|et|y|e)\s{{1,3}})?(?:{IF}|{WHO})\b", re.IGNORECASE)
 _LATER = re.compile(
-    rf"(?:[,;]\s{{0,3}}|[\s,;](?:and|und|et|y|e)\s{{1,3}}|[-–—]\s{{1,3}})(?P<condition>(?:{IF}\b[^,.;?]{{0,60}}?\d|(?:anyone|"
+    rf"(?:[,;]\s{{0,3}}|[\s,;](?:and|und|et|y|e)\s{{1,3}}|[-–—]\s{{1,3}})(?P<condition>(?:{IF}\b(?!\s{{1,3}}[\d.,]+\s{{1,3}}(?:is|are|would)\b)[^,.;?]{{0,60}}?\d|(?:anyone|"
     r"anybody|everyone|everybody|those|whoever|wer|alle|ceux qui|celles qui|quien(?:es)?|quem)\b|"
     r"se a nota\b|si la (?:note|nota)\b"
     r"|\d{1,2} (?:or|oder|ou|o) \d{1,2}\b))",

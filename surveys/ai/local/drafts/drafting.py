@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from surveys.ai.local.drafts import bank, counts, languages, library, scoring
+from surveys.ai.local.drafts.answering import in_language, text_in
 from surveys.ai.local.drafts.ask_words import FEEDBACK, FORM, INTERROGATIVE, wants_one_open_question
 from surveys.ai.local.drafts.asks import Asks, additions, read_asks, without_settings
 from surveys.ai.local.drafts.builder import (
@@ -25,13 +26,11 @@ from surveys.ai.local.drafts.builder import (
 from surveys.ai.local.drafts.composing import (
     Composed,
     compose,
-    in_language,
     is_fact,
-    text_in,
     with_format,
     with_names_beside,
 )
-from surveys.ai.local.drafts.formats import Format, read_scale, split_options
+from surveys.ai.local.drafts.formats import SEVERAL, Format, read_scale, split_options
 from surveys.ai.local.drafts.intent import Intent, clean, read_intent
 from surveys.ai.local.drafts.leftovers import Leftovers, leftovers
 from surveys.ai.local.drafts.length import (
@@ -43,6 +42,7 @@ from surveys.ai.local.drafts.length import (
 )
 from surveys.ai.local.drafts.library import RawBlock, Template
 from surveys.ai.local.drafts.matching import KEY_PHRASE, KEYWORD, MARGIN, TemplateMatch, best_match, topic_for
+from surveys.ai.local.drafts.noun_phrases import AGREEMENT
 from surveys.ai.local.drafts.phrasing import question_from
 from surveys.ai.local.drafts.wishes import Wishes, apply_wishes, asks_unwanted, read_wishes
 from surveys.ai.provider import ProposedScript, ScriptRequest
@@ -50,6 +50,8 @@ from surveys.engine.rules import placeholders
 from surveys.engine.script import QUESTIONS, SCALES
 
 _MOSTLY = 0.8  # If at least this share of the words of an intent is used, the draft uses the intent.
+_COVERED, _LITTLE = 0.5, 0.35  # A template that has less of the words than this share is that unsure.
+_TOLD, _MOST_WITH_TOLD = re.compile(r"Not (?:asked|used|done)|Asked of everybody"), 0.65
 _MOST_NAMED = 8  # One sentence names at most this many asks.
 _UNSURE = "This may not be what you asked for."
 
@@ -107,6 +109,7 @@ class _Draft:
             # The condition of all asks means the first scale of the template.
             before=template.blocks if template.id in library.STANDARD else first_last,
             is_about_leaving=bool(_LEAVING.search(self.request.intent)),
+            is_agreed=bool(AGREEMENT.search(self.request.intent)),
         )
         # The questions of a standard belong together, so all of them remain.
         if template.id in library.STANDARD:
@@ -135,7 +138,9 @@ class _Draft:
             unwanted = {
                 block["name"]
                 for block in raw
-                if not is_wanted(block, is_standard) or _is_covered(block, composed)
+                if not is_wanted(block, is_standard)
+                or _is_covered(block, composed)
+                or (self.wishes.nothing_else and block["type"] == "open_text" and not block.get("show_when"))
             }
             raw = without_blocks(raw, unwanted)
             if count and not (is_resized or is_standard):
@@ -151,35 +156,44 @@ class _Draft:
             blocks = self._around(
                 composed, template, rest, is_quiz=is_quiz, is_form=is_form, is_scored=is_scored
             )
-        blocks = self._with_open_end(_with_whole_conditions(blocks, composed.unmet))
+        blocks = self._with_open_end(
+            _with_whole_conditions(blocks, composed.unmet), is_standard=template.id in library.STANDARD
+        )
         if self.asks.scale:
             blocks = _on_scale(blocks, self.asks.scale)
+        understood += [f"There are no questions about {what}." for what in composed.not_asked]
         unmet = composed.unmet + self._unmet_count(blocks)
-        left = self._leftovers(blocks, [*unmet, *composed.words, *match.words, *match.template.keywords])
+        left = self._leftovers(
+            blocks, [*unmet, *composed.words, *composed.not_asked, *match.words, *match.template.keywords]
+        )
         if left.parts:
             unmet.append(f"Not used: {', '.join(f'“{part}”' for part in left.parts)}.")
         made, not_made = len(composed.blocks), len(composed.unmet)
+        most = 1.0 if left.covered == 1.0 and not unmet else 0.95
+        if not composed.blocks and left.covered < _COVERED:
+            most = _LITTLE
         confidence = max(match.confidence, 0.9 * made / (made + not_made) if made > 1 else 0.0)
         return self._finished(
             blocks,
             is_scored=is_scored,
             understood=understood,
             unmet=unmet,
-            confidence=confidence * (left.share if left.share < _MOSTLY else 1.0),
+            confidence=min(confidence * (left.share if left.share < _MOSTLY else 1.0), most),
         )
 
     def _leftovers(self, blocks: list[MutableBlock], used: Iterable[str]) -> Leftovers:
         """Return the parts of the intent that neither a block nor a sentence about the draft has."""
         options = (option["value"] for block in blocks for option in block.get("options", ()))
         prompts = (block.get("prompt") or "" for block in blocks)
+        labels = (str(label) for block in blocks for label in block.get("scale", {}).values())
         told = [*self.asks.orders, *self.asks.told]
-        text = without_settings(clean(self.wishes.text))
+        text = SEVERAL.sub("", without_settings(clean(self.wishes.text)))
         if self.language != self.intent.language:
             return Leftovers((), 1.0)
         if self.language != languages.ENGLISH:
             text = languages.with_english_count(text, self.language)
         text = counts.without_question_count(text)
-        return leftovers(text, self.language, [*prompts, *options, *used, *told])
+        return leftovers(text, self.language, [*prompts, *options, *labels, *used, *told])
 
     def _is_subject(self) -> bool:
         """Return whether the intent begins with its only question, which then names the subject of the
@@ -252,6 +266,11 @@ class _Draft:
         ):
             blocks = [_named(own, "coming"), *with_names_beside(blocks, [{"name": "coming"}])]
         if self.intent.question_count:
+            if not rest.topics:
+                rest = replace(rest, topics=self.intent.topics)
+                own = self._written(
+                    [dict(block) for block in template.blocks], template, rest, is_scored=is_scored
+                )
             wanted = self.intent.question_count.nearest(len(blocks)) - len(blocks)
             has_scale = any(block["type"] in SCALES for block in blocks)
             further = [
@@ -261,7 +280,7 @@ class _Draft:
                 and not _is_covered(block, composed) and not (has_scale and block["name"] == "overall")
             ]  # fmt: skip
             blocks += with_names_beside(further[: max(wanted, 0)], blocks)
-        elif len(blocks) == 1 and not is_form and self._is_wanted(closing):
+        elif len(blocks) == 1 and not (is_form or self.wishes.nothing_else) and self._is_wanted(closing):
             blocks += with_names_beside([in_language(closing, self.language)], blocks)
         return [greeting, *blocks]
 
@@ -277,13 +296,14 @@ class _Draft:
         text, _, _ = additions(self.wishes.text, self.intent.language)
         return not self.asks.wants_open and wants_one_open_question(text)
 
-    def _with_open_end(self, blocks: list[MutableBlock]) -> list[MutableBlock]:
+    def _with_open_end(self, blocks: list[MutableBlock], *, is_standard: bool) -> list[MutableBlock]:
         """Return the blocks. If the intent wants an open question besides the others, add that question."""
         last = in_language(bank.blocks()["anything_else"], self.language)
         is_there = any(block.get("prompt") == last["prompt"] for block in blocks)
         if not (self._wants_one_open or self.asks.wants_open) or self.wishes.no_open_text or is_there:
             return blocks
-        if self.intent.question_count and not self.asks.wants_open and not self.asks.asks:
+        is_cut = self.intent.question_count and not (self.asks.wants_open or self.asks.asks or is_standard)
+        if is_cut:
             questions = [n for n, block in enumerate(blocks) if block["type"] in QUESTIONS]
             blocks = blocks[: questions[-1]] if questions else blocks
         return [*blocks, *with_names_beside([last], blocks)]
@@ -374,6 +394,7 @@ class _Draft:
                 low=None,
                 high=None,
                 at_most=self.wishes.at_most,
+                takes_several=bool(SEVERAL.search(self.request.intent)),
             )
         elif scale:
             first = with_format(first, low=scale.low, high=scale.high, has_stars=scale.has_stars)
@@ -392,16 +413,14 @@ class _Draft:
         confidence: float,
     ) -> ProposedScript:
         kept, of_wishes, not_met = apply_wishes(blocks, self.wishes, is_composed=len(self.asks.asks) > 1)
+        unmet = [*unmet, *not_met, *(f"Not done: “{told}”." for told in self.asks.told)]
+        if any(map(_TOLD.match, unmet)):
+            confidence = min(confidence, _MOST_WITH_TOLD)
         return ProposedScript(
             kept,
             scoring_enabled=is_scored,
             understood=(*understood, *of_wishes),
-            unmet=(
-                *unmet,
-                *not_met,
-                *(f"Not part of a script: “{order}”." for order in self.asks.orders),
-                *(f"Not done: “{told}”." for told in self.asks.told),
-            ),
+            unmet=(*unmet, *(f"Not part of a script: “{order}”." for order in self.asks.orders)),
             confidence=round(confidence, 2),
             wishes=self.wishes.settings,
             is_placeholder=any(
@@ -466,7 +485,7 @@ def _is_covered(block: RawBlock, composed: Composed) -> bool:
 
 def _is_standard(block: MutableBlock, template: Template) -> bool:
     """Return whether a question repeats one of the template's standard questions."""
-    asks_why = block["name"].startswith("reason") and block.get("show_when")
+    asks_why = block["name"].startswith("reason")
     types = [each["type"] for each in template.blocks]
     return (
         bool(asks_why and "nps" in types)

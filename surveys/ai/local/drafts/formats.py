@@ -45,7 +45,8 @@ DATE = (
     r"(?:/?\s{0,3}(?:de\s{1,3}|del\s{1,3})?\d{4})?|\d{4}-\d{2}-\d{2})"
 )
 YES_NO = re.compile(
-    r"\(?\b(?:yes ?(?:/|or) ?no|ja ?(?:/|oder) ?nein|oui ?(?:/|ou) ?non|s[ií] ?(?:/|o) ?no|sim ?(?:/|"
+    r"\(?\b(?:yes ?(?:/|or) ?no|y ?/ ?n|j ?/ ?n|ja ?(?:/|oder) ?nein|oui ?(?:/|ou) ?non|s[ií] ?(?:/|"
+    r"o) ?no|sim ?(?:/|"
     r"ou) ?não)\b\)?"
     r"(?: questions?)?",
     re.IGNORECASE,
@@ -75,14 +76,18 @@ BRACKETS = re.compile(r"\(([^()]{1,300})\)")
 _OPEN = re.compile(
     r"^(?:open|free|open[- ]ended|open text|free text|offen|freitext|ouverte?|libre|abierta|aberta)$", re.I
 )
-_SEVERAL = re.compile(
+SEVERAL = re.compile(
+    r"[\s,;–—-]{0,5}(?:"
     r"\b(?:select|check|choose|pick|mark) (?:all|any|multiple|several)\b[^,.;)]*|\bmultiple (?:answers|"
     r"choice|selection)\b"
-    r"|\bmehrere(?: antworten)?(?: möglich)?\b|\bmehrfachauswahl\b|\bplusieurs réponses\b|\bchoix "
+    r"|\bmulti(?:-?select)?\b(?=\s{0,3}[,)])(?:, with other)?|\bmehrere(?: antworten)?(?: möglich)?\b|"
+    r"\bplusieurs choix\b|\bmehrfachauswahl\b|\bplusieurs réponses\b|\bchoix "
     r"multiples?\b"
-    r"|\bvarias respuestas\b|\bselección múltiple\b|\bvárias respostas\b|\bmúltipla escolha\b",
+    r"|\bvarias respuestas\b|\bselección múltiple\b|\bvárias respostas\b|\bmúltipla escolha\b)",
     re.IGNORECASE,
 )
+LIMIT = "⩽"  # Before how many options can be chosen, in an intent that was read already.
+_LIMIT = re.compile(rf"{LIMIT}(\d{{1,2}})\s{{0,3}}:?\s{{0,3}}")
 RIGHT = re.compile(
     r"\s{0,3}\((?:right|correct|true|richtig|korrekt|juste|bonne réponse|correct[oa]|cert[oa])\)|"
     r"\s{0,3}[✓✔✅]",
@@ -104,8 +109,10 @@ _ETC = word_set("etc etc. usw usw. ... …")
 def read_format(text: str, language: str) -> tuple[str, Format]:
     """Return a text without the format that the text names, and that format."""
     found = Format()
-    if match := _SEVERAL.search(text):
+    if match := SEVERAL.search(text):
         text, found = text.replace(match[0], ""), replace(found, takes_several=True)
+    if match := _LIMIT.search(text):
+        text, found = text.replace(match[0], ""), replace(found, takes_several=True, at_most=int(match[1]))
     for match in BRACKETS.finditer(text):
         inner = match[1].strip()
         options = split_options(inner, language)

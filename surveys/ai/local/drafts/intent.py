@@ -136,7 +136,10 @@ _SLOPPY = {
     "doesnt": "doesn't",
     "didnt": "didn't", "isnt": "isn't", "arent": "aren't", "wasnt": "wasn't", "cant": "can't",
     "wouldnt": "wouldn't",
-    "whats": "what's", "whos": "who's", "ppl": "people", "pls": "please", "plz": "please",
+    "whats": "what's", "whos": "who's", "ppl": "people", "pls": "please", "would of": "would "
+    "have", "could of": "could have",
+    "should of": "should have", "to expensive": "too expensive", "wieviele": "wie "
+    "viele", "wieviel": "wie viel", "plz": "please",
 }  # fmt: skip
 _SLOPPY_WORD = re.compile(rf"\b(?:{'|'.join(_SLOPPY)})\b")
 _OWNER = re.compile(

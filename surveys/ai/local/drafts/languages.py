@@ -96,6 +96,14 @@ _SURVEY_WORDS = {
 }
 
 
+# Words that the list of common English words holds by mistake.
+_SURE = 2  # One common word does not make a text one in a language that we do not write.
+_NOT_ENGLISH = word_set(
+    """al ao au ca ci com con de er es et ex il ir je la ma na ne ni nos pa que sa sans se si su um un va vn
+    vu"""
+)
+
+
 @dataclass(frozen=True, slots=True, eq=False)  # Catalogs are compared by identity, as templates are.
 class Catalog:
     """The texts and cues of the library in one language other than English."""
@@ -143,11 +151,13 @@ def language_of(text: str, *, locale: str | None) -> str:
     for alphabet, language in _SCRIPTS.items():
         if 2 * alphabets[alphabet] > len(letters):
             return language
-    votes = Counter[str]()
+    votes, own = Counter[str](), Counter[str]()
     by_word = _languages_by_word()
-    for word in set(_WORD.findall(text.lower())):
+    for word in {word.lower() for word in _WORD.findall(text) if text.isupper() or not word[1:].isupper()}:
         for language, weight in by_word.get(word, {}).items():
             votes[language] += weight
+            own[language] += ENGLISH not in by_word[word]
+        own[ENGLISH] += set(by_word.get(word, ())) & set(written_languages()) == {ENGLISH}
     for language, letters_of_it in _LETTERS.items():
         votes[language] += 2 * bool(letters_of_it.search(text))
     votes = +votes
@@ -157,6 +167,11 @@ def language_of(text: str, *, locale: str | None) -> str:
         return of_locale if of_locale in written_languages() else ENGLISH
     most = max(votes.values())
     likely = [language for language, count in votes.items() if count == most]
+    if most < _SURE and not set(likely) & set(written_languages()):
+        return of_locale if of_locale in written_languages() else ENGLISH
+    others = set(likely) & set(written_languages()[1:])
+    if most >= _SURE and not own[ENGLISH] and any(own[each] for each in others):
+        likely = [each for each in likely if each != ENGLISH]  # All its words are words of others too.
     for preferred in (of_locale, *written_languages()):
         if preferred in likely:
             return preferred
@@ -254,10 +269,12 @@ def contracted(before: str, phrase: str, language: str) -> str:
 # are asked.
 _FOR = {
     "de": r"\b(?:für|zum|zur|mit|in|im|von)\s{1,3}(?=(?:[a-zäöüß]+\s{1,3}){0,2}[A-ZÄÖÜ])",
-    "fr": r"\b(?:pour|de|dans|après)\s{1,3}(?=(?:notre|nos|votre|vos|le|la|les|ce|cette)\b|l['’])",
+    "fr": r"\b(?:pour|de|dans|après)\s{1,3}(?=(?:notre|nos|votre|vos|le|la|les|ce|cette|une?)\b|l['’])",
     "es": r"\b(?:para|de|en|tras)\s{1,3}(?=(?:nuestr[oa]s?|el|la|los|las|este|esta|mi|mis)\b)|\b(?:(?<=\bd)|"
     r"(?<=\ba))(?=el\b|l\b)",
-    "pt": r"\b(?:para|de|em)\s{1,3}(?=(?:noss[oa]s?|o|a|os|as|este|esta|meu|minha)\b)",
+    "pt": r"\b(?:para|de|em)\s{1,3}(?=(?:noss[oa]s?|o|a|os|as|este|esta|meu|minha)\b)|\b(?:[Nn][Pp][Ss]|"
+    r"[Ss][Uu][Ss]|[Ff]eedback|[Aa]valiação)\s{1,3}d"
+    r"(?=[oa]s?\s)",
 }
 # Words after which a sentence names its topic, and the determiners with which a topic may begin.
 _ABOUT = {
@@ -322,8 +339,9 @@ def _nominative(phrase: str) -> str:
         return phrase
     article = {"den": "der", "einen": "ein", "unseren": "unser", "meinen": "mein"}[words[0].lower()]
     ending = "e" if article == "der" else "er"
-    adjectives = [word[:-2] + ending if word.endswith("en") else word for word in words[1:-1]]
-    return " ".join([article, *adjectives, *words[-1:]])
+    noun = next((n for n, word in enumerate(words) if word[:1].isupper()), len(words) - 1)
+    adjectives = [word[:-2] + ending if word.endswith("en") else word for word in words[1:noun]]
+    return " ".join([article, *adjectives, *words[noun:]])
 
 
 # --- Lists and numbers ----------------------------------------------------------------------------
@@ -384,7 +402,8 @@ def _languages_by_word() -> Mapping[str, Mapping[str, int]]:
     by_word: dict[str, dict[str, int]] = {}
     for language in _SURVEY_WORDS:
         for word in stop_words.get_stop_words(language):
-            by_word.setdefault(word, {})[language] = 1
+            if language != ENGLISH or word not in _NOT_ENGLISH:
+                by_word.setdefault(word, {})[language] = 1
     for language, survey_words in _SURVEY_WORDS.items():
         for word in survey_words.split():
             by_word.setdefault(word, {})[language] = 2

@@ -1,6 +1,7 @@
 """The parts of an intent that nothing in a draft uses, so that a draft can name them.
 
-    leftovers("Gym survey: rooms, staff. must fit on a phone", "en", used)   → the parts, and the share in use
+    leftovers("Gym survey: rooms, staff. must fit on a "
+        "phone", "en", used)   → the parts, and the shares in use
 
 A part lies between punctuation marks or conjunctions. It is used if at least half of its words with a meaning
 of their own are in the draft, in any form.
@@ -48,6 +49,7 @@ class Leftovers:
 
     parts: tuple[str, ...]
     share: float
+    covered: float = 1.0  # The same share, with the words that name the survey and its people.
 
 
 def leftovers(text: str, language: str, used: Iterable[str]) -> Leftovers:
@@ -56,12 +58,13 @@ def leftovers(text: str, language: str, used: Iterable[str]) -> Leftovers:
     The part with which an intent names the survey and its people is left over only if none of it is used.
     """
     known = {word[:_BEGINNING] for each in used for word in _WORD.findall(folded(each))}
-    parts, total, in_use = list[str](), 0, 0
+    parts, total, in_use, all_words, all_found = list[str](), 0, 0, 0, 0
     for number, part in enumerate(_parts(text, language)):
         words = [word for word in _WORD.findall(folded(SCALE.sub(" ", part))) if _has_meaning(word, language)]
         found = sum(word[:_BEGINNING] in known for word in words)
         if EACH.match(part) or RANK.search(part) or read_condition(part)[1]:
             continue  # Others tell whether these are met.
+        all_words, all_found = all_words + len(words), all_found + found
         if number == 0 or _NAMES_SURVEY.search(part):
             if len(words) > 1 and not found:
                 parts.append(part)
@@ -70,7 +73,9 @@ def leftovers(text: str, language: str, used: Iterable[str]) -> Leftovers:
         in_use += found
         if words and 2 * found < len(words):
             parts.append(part)
-    return Leftovers(tuple(parts[:_MOST]), in_use / total if total else 1.0)
+    return Leftovers(
+        tuple(parts[:_MOST]), in_use / total if total else 1.0, all_found / all_words if all_words else 1.0
+    )
 
 
 def _parts(text: str, language: str) -> list[str]:

@@ -69,7 +69,13 @@ def best_match(intent: Intent) -> TemplateMatch:
     ]
     if not understood:
         return TemplateMatch(general_template(intent), 0.0, 0.0, ())
-    return max(understood, key=lambda match: (match.points, likeness(intent, match.template)))
+
+    def rank(match: TemplateMatch) -> tuple[bool, float, float]:
+        # The intent names a standard by its name.
+        is_named = match.template.id in library.STANDARD
+        return is_named, match.points, likeness(intent, match.template)
+
+    return max(understood, key=rank)
 
 
 def _is_by_chance(intent: Intent, match: TemplateMatch) -> bool:

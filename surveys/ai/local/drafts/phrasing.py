@@ -83,6 +83,46 @@ _EN_OTHERS = re.compile(
 )
 
 
+# `you` is the object of these verbs: `what keeps you away`.
+_EN_MOVED = re.compile(
+    r"(?:what|who|which \w+) (?:keeps|stops|stopped|prevents|holds|slows|annoys|annoyed|bothers|"
+    r"bothered|brings|brought|makes|made|"
+    r"drives|motivates|motivated|helps|helped|worries|frustrates|frustrated|interests|attracts|puts|gets|surprised|"
+    r"convinced|confused) (?:you|them|people)\b",
+    re.IGNORECASE,
+)
+# Those who serve the respondents: `were staff kind` does not address the respondents.
+_SERVING = {
+    "en": r"staff|employees|volunteers|colleagues|players",
+    "de": r"Mitarbeiter|Mitarbeitenden|Kollegen",
+    "fr": r"employés|salariés|bénévoles",
+    "es": r"empleados",
+    "pt": r"funcionários",
+}
+_OF_SERVICE = (
+    r"\b(?:kind|friendly|polite|helpful|rude|nice|courteous|professional|attentive|knowledgeable|respectful|competent|"
+    r"freundlich|höflich|nett|hilfsbereit|kompetent|unfreundlich|gentils?|aimables?|polis?|compétents?|serviables?|"
+    r"amables?|educad[oa]s?|simpátic[oa]s?|gentis|gentil|atencios[oa]s?)\b"
+)
+
+
+_EN_THINKING = re.compile(
+    r"\b(?<=\s)[a-z]+(?:ers|ors|ents|ants|ees)\b(?= (?:think|feel|want|like|need|say|use|prefer|expect|"
+    r"know|find)\b)",
+    re.IGNORECASE,
+)
+
+
+def _asked_people(clause: str, language: str, pronoun: str) -> str:
+    """Return a clause with a pronoun for the people who answer."""
+    serves = re.search(rf"\b(?:{_SERVING[language]})\b", clause, re.IGNORECASE)
+    if serves and re.search(_OF_SERVICE, clause, re.IGNORECASE):
+        return clause
+    if language == "en":
+        clause = _EN_THINKING.sub(pronoun, clause)
+    return re.sub(rf"\b{PEOPLE[language]}\b(?=\s{{1,3}}\w)(?! who\b)", pronoun, clause, flags=re.IGNORECASE)
+
+
 def _en_base(verb: str) -> str:
     """The base of a verb in the third person: `tries` → `try`."""
     if verb.endswith("ies"):
@@ -91,9 +131,25 @@ def _en_base(verb: str) -> str:
 
 
 def _english(clause: str) -> str | None:
-    clause = re.sub(rf"\b{PEOPLE['en']}\b(?=\s{{1,3}}\w)(?! who\b)", "they", clause, flags=re.IGNORECASE)
+    clause = _asked_people(clause, "en", "they")
     if match := re.fullmatch(r"how (?P<adjective>\w+)", clause, re.IGNORECASE):
         return f"how {match['adjective']} is it?" if match["adjective"].lower() not in _EN_NO_DEGREE else None
+    if match := re.fullmatch(
+        r"how (?P<how>likely|willing|inclined|ready) (?:(?:they|you) (?:are|"
+        r"would be) )?to (?P<rest>.+)",
+        clause,
+        re.IGNORECASE,
+    ):
+        return _addressed(["how", match["how"], "are", "you", "to", *match["rest"].split()])
+    if match := re.fullmatch(
+        r"(?:they |you |people )?(?:must |have to |need to |should )?(?:agree to|"
+        r"accept|consent to) (?P<what>.+)",
+        clause,
+        re.IGNORECASE,
+    ):
+        return _addressed(["do", "you", "agree", "to", *match["what"].split()])
+    if _EN_MOVED.match(clause):
+        return _addressed(clause.split())
     if match := re.fullmatch(r"hours (?P<verb>\w+)(?P<rest> .+)?", clause, re.IGNORECASE):
         base = _base(match["verb"].lower())
         is_past = base != match["verb"].lower()
@@ -284,7 +340,7 @@ def addressed(question: str, language: str) -> str:
 
 
 def _german(clause: str) -> str | None:
-    clause = re.sub(rf"\b{PEOPLE['de']}\b(?=\s{{1,3}}\w)", "sie", clause, flags=re.IGNORECASE)
+    clause = _asked_people(clause, "de", "sie")
     words = clause.split()
     lower = [word.lower() for word in words]
     start = (
@@ -293,10 +349,12 @@ def _german(clause: str) -> str | None:
         else 0
     )
     if lower[start : start + 1] == [] or lower[start] not in _DE_WH:
-        is_question = lower[0] in _DE_FINITE and len(words) > 2
+        is_question = lower[0] in _DE_FINITE and (len(words) > 2 or lower[1:] in (["du"], ["ihr"]))
         return addressed(f"{clause}?", "de") if is_question else None
     if len(words) < start + 2:
         return None
+    if re.match(r"(?:\S+\s){1,3}\S+t (?:du|dich|dir|ihr|euch)\b", clause):  # `wie oft trainierst du`
+        return f"{clause}?"
     end = start + 1  # The index after the question words.
     if lower[0] != "ob":
         while end < len(words) - 1 and lower[end] not in _DE_SUBJECTS | _DE_FINITE and end < start + 3:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from surveys.ai import privacy
-from surveys.ai.local.drafts.formats import DATE
+from surveys.ai.local.drafts.formats import DATE, LIMIT
 from surveys.engine.script import QUESTIONS
 
 Block = dict[str, Any]
@@ -49,29 +49,70 @@ _NO_TEXT = re.compile(
     re.IGNORECASE,
 )
 _NO_ASKING = re.compile(
-    r"[,;]?\s{0,3}\b(?:(?:please )?(?:do not|don['’]?t|never|without) ask(?:ing)?"
-    r"(?: them| people| anyone)? (?:for|about)"
-    r"|no questions? (?:about|on)|(?:bitte )?nicht nach|ohne nach|ohne fragen? (?:nach|zu[rm]?)|keine "
-    r"fragen? (?:nach|zu[rm]?)"
-    r"|ne (?:pas )?demande[rz]? pas|(?:ne pas|sans) demander|(?:pas|sans) (?:de )?questions? sur"
-    r"|(?:no (?:pidas|preguntes)|sin (?:pedir|preguntar)|sin preguntas?)(?: (?:por|sobre))?"
-    r"|(?:não (?:peça|pergunte)|sem (?:pedir|perguntar)|sem perguntas?)(?: (?:por|sobre))?)\s{1,3}(?P<what>"
-    + _END
-    + r")",
+    r"[,;]?\s{0,3}\b(?:(?:please |bitte )?(?:do not|don['’]?t|never|without) (?:ask(?:ing)?|include|collect)"
+    r"(?: them| people| anyone)?(?: (?:for|about))?(?! (?:more|too many|any))"
+    r"|no questions? (?:about|on)|nothing (?:about|on)|(?:bitte )?nicht nach|ohne nach|"
+    r"ohne fragen? (?:nach|zu[rm]?)"
+    r"|keine fragen? (?:nach|zu[rm]?)|nichts (?:über|zu[rm]?)"
+    r"|ne (?:pas )?demande[rz]? pas|(?:ne pas|sans) demander|(?:pas|sans) (?:de )?questions? sur|rien sur"
+    r"|(?:no (?:pid[ae]s?|pedir|preguntar|preguntes)|sin (?:pedir|preguntar)|sin preguntas?|"
+    r"nada sobre)(?: (?:por|sobre))?"
+    r"|(?:não (?:peça|pedir|perguntar|pergunte)|sem (?:pedir|perguntar)|sem perguntas?)(?: (?:por|"
+    r"sobre))?)\s{1,3}(?P<what>" + _END + r")",
     re.IGNORECASE,
 )
-_AT_MOST = re.compile(
-    r"[,;]?\s{0,3}\b(?:up to|at most|no more than|a maximum of|(?:people|they|you) can (?:pick|choose) up to|"
-    r"max\.?|bis zu|höchstens|jusqu['’]à|au plus"
-    r"|hasta|até)\s{1,3}"
-    r"(?P<number>\d{1,2}|two|three|four|five|zwei|drei|vier|deux|trois|quatre|dos|tres|cuatro|dois|três|"
+_PERSONAL = (
+    r"(?:(?:any |their |your |full |den |die |das |ihren? |der |el |la |su |o |a |les? |"
+    r"leurs? )?(?:names?|namen?|noms?|"
+    r"nombres?|nomes?|e-?mails?|mails?|correos?|"
+    r"(?:tele)?phones?(?: numbers?)?|telefon(?:nummern?)?|téléphones?|teléfonos?|telefones?|"
+    r"(?:post)?adress?en?|"
+    r"address(?:es)?|adresses?|direcci(?:ón|ones)|endereços?|ages?|alter|âges?|edad(?:es)?|idades?|genders?|sex|"
+    r"geschlecht|genre|sexe|sexo|g[éê]nero|birthdays?|dates? of birth|geburtsdat\w+|fecha de nacimiento|"
+    r"data de nascimento|date de naissance|demographics?|demografie|demografische[ns]? \w+|incomes?|"
+    r"einkommen|cpf|"
+    r"personal (?:data|details|info\w*)|contact (?:details|data)|kontaktdaten|persönlichen? \w+|"
+    r"datos personales|"
+    r"dados pessoais|données personnelles)\b)"
+)
+_AND_NOT = (
+    r"(?:(?:\s{0,3},|\s{1,3}(?:or|nor|and|oder|und|noch|ou|ni|et|y|e|nem))\s{1,3}"
+    r"(?:no |keine?n? |ohne |pas d[e'’]\s?|sans |sin |sem )?)"
+)
+# `no names`, `kein Alter`, `pas d'âge`: what is named so is personal, or else it may be an option.
+_NOTHING_PERSONAL = re.compile(
+    r"(?:[,;.(]\s{0,3}|\b(?:and|but|und|aber|et|y|e|please|bitte)\s{1,3}|^)(?:(?:and|but|und|aber|et|y|e|please|bitte)\s{1,3})?"
+    r"(?:no|without|keine?n?|ohne|pas d[eu'’]|pas de l[a'’]|sans|sin|sem)\s{0,3}"
+    rf"(?P<what>{_PERSONAL}(?:{_AND_NOT}{_PERSONAL}){{0,5}})(?=\s{{0,3}}(?:[,;.!)]|please|bitte|abfragen|erfragen|$))"
+    r"(?:\s{1,3}(?:please|bitte|abfragen|erfragen))?",
+    re.IGNORECASE,
+)
+_NOTHING_ELSE = re.compile(
+    r"[,;.]?\s{0,3}\b(?:(?:and |und |et |y |e )?(?:nothing (?:else|more)|no (?:other|more|further) questions|"
+    r"sonst nichts|nichts weiter|mehr nicht|rien d['’]autre|rien de plus|c['’]est tout|nada m[aá][si]s?|"
+    r"eso es todo|"
+    r"só isso|that['’]s (?:it|all)))(?=\s{0,3}(?:[,;.!]|please|bitte|$))",
+    re.IGNORECASE,
+)
+_NUMBER = (
+    r"(?P<{name}>\d{{1,2}}|two|three|four|five|zwei|drei|vier|deux|trois|quatre|dos|tres|cuatro|dois|três|"
     r"quatro)\b"
-    r"(?!\s{0,3}(?:\w+ )?(?:questions?|fragen|preguntas|perguntas|minutes?|minuten|people|stars?|points?|"
-    r"punkte|sternen?"
+)
+_AT_MOST = re.compile(
+    r"(?P<lead>(?:\s[-–—]\s|[,;])?\s{0,3}\b(?P<verb>(?:(?:people|they|you)\s{1,3})?(?:can\s{1,3}|pode\s{1,3})?"
+    r"(?:pick|choose|select|wähle?|choisir|choisissez|elegir|elige|escolher|escolha)\s{1,3})?)"
+    r"(?:(?:up to|at most|no more than|a maximum of|max\.?|maximum|maximal|bis zu|höchstens|jusqu['’]à|"
+    r"au plus|"
+    r"hasta|até|máximo)\s{1,3}"
+    + _NUMBER.format(name="number")
+    + r"(?!\s{0,3}(?:\w+ )?(?:questions?|fragen|preguntas|perguntas|minutes?|minuten|people|stars?|"
+    r"points?|punkte|sternen?"
     r"|étoiles|estrellas|estrelas|\w*?%))"
-    r"(?:\s{1,3}(?:of them|options?|choices?|answers?|items?|dishes|votes?|each|per person|davon|antworten|"
-    r"optionen|stimmen"
-    r"|voix|réponses?|votos?|opciones|opções))?",
+    r"(?:\s{1,3}(?:of them|options?|choices?|answers?|items?|dishes|votes?|each|per person|davon|"
+    r"antworten|optionen|stimmen"
+    r"|voix|réponses?|votos?|opciones|opções))?(?:\s{1,3}möglich)?"
+    r"|" + _NUMBER.format(name="before") + r"\s{1,3}(?:max(?:imum)?|máximo|höchstens|au plus)\b)"
+    r"(?P<of>\s{1,3}(?:of|aus|von|parmi|de|entre|among|from)\b(?! (?:them|the)\b)|\s{0,3}:)?",
     re.IGNORECASE,
 )
 _NUMBERS = {
@@ -100,6 +141,9 @@ _SUBJECTS = {
 }
 
 
+_ALL_PERSONAL = re.compile(
+    r"\bdemogra|\bpersonal|\bpersönlich|\bpersonnel|\bpessoais|\bcontact|\bkontakt", re.IGNORECASE
+)
 _LANGUAGES = {
     "en": r"english|englisch|anglais|inglés|inglês",
     "de": r"german|deutsch|allemand|alemán|alemão",
@@ -137,6 +181,7 @@ class Wishes:
     closing: str | None = None
     no_open_text: bool = False
     not_asked: tuple[str, ...] = ()  # The excluded subjects in the words of the intent.
+    nothing_else: bool = False  # The intent wants no question besides its own.
     at_most: int | None = None  # The most options that a respondent may choose.
     language: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -146,12 +191,20 @@ def read_wishes(text: str) -> Wishes:
     """Read the wishes of an intent. Any text gives a result."""
     is_anonymous = privacy.wished(text) == privacy.ANONYMOUS
     closing, limit = _CLOSING.search(text), _AT_MOST.search(_CLOSING.sub("", text))
-    not_asked = tuple(match["what"].strip() for match in _NO_ASKING.finditer(text))
+    rest = _NO_ASKING.sub("", text)
+    personal = [re.split(_AND_NOT, match["what"]) for match in _NOTHING_PERSONAL.finditer(rest)]
+    not_asked = tuple(
+        what.strip()
+        for what in (
+            *(match["what"] for match in _NO_ASKING.finditer(text)),
+            *(each for several in personal for each in several),
+        )
+    )
     named = _LANGUAGE.search(text)
     language = named and _tag(named["named"] or named["before"])
-    rest = text
-    for pattern in (_NO_ASKING, _NO_TEXT, _CLOSING, _AT_MOST, _LANGUAGE):
+    for pattern in (_NOTHING_PERSONAL, _NOTHING_ELSE, _NO_TEXT, _CLOSING, _LANGUAGE):
         rest = pattern.sub("", rest)
+    rest = _AT_MOST.sub(_without_limit, rest)
     rest = _without_anonymity(rest)
     settings = {"privacy_mode": privacy.ANONYMOUS} if is_anonymous else {}
     return Wishes(
@@ -160,7 +213,8 @@ def read_wishes(text: str) -> Wishes:
         closing=" ".join(closing["when"].split()) if closing else None,
         no_open_text=bool(_NO_TEXT.search(text)),
         not_asked=not_asked,
-        at_most=_number(limit["number"]) if limit else None,
+        nothing_else=bool(_NOTHING_ELSE.search(text)),
+        at_most=_number(limit["number"] or limit["before"]) if limit else None,
         language=language,
         settings={
             **settings,
@@ -168,6 +222,14 @@ def read_wishes(text: str) -> Wishes:
             **({"language": language} if language else {}),
         },
     )
+
+
+def _without_limit(match: re.Match[str]) -> str:
+    """Return what remains of a limit: its mark beside options in brackets, and a verb that has an object."""
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    if before.rfind("(") > before.rfind(")"):
+        return f"{LIMIT}{_number(match['number'] or match['before'])} "
+    return match["lead"] if match["verb"] and not match["of"] and re.match(r"\s{1,3}\w", after) else ""
 
 
 def _without_anonymity(text: str) -> str:
@@ -198,10 +260,11 @@ def apply_wishes(
     if wishes.no_open_text:
         kept = _without(kept, _is_open_text, "open questions", understood, unmet)
     for what in wishes.not_asked:
-        if words := _words_for(what):
-            kept = _without(kept, partial(_mentions, words), f"questions about {what}", understood, unmet)
-        else:
-            unmet.append(f"Check that no question asks about {what}.")
+        kept = _without(
+            kept, partial(_mentions, _words_for(what)), f"questions about {what}", understood, unmet
+        )
+    if wishes.nothing_else:
+        understood.append("Nothing else is asked.")
     if wishes.at_most:
         kept = _with_limit(kept, wishes, understood, unmet, is_composed=is_composed)
     return kept, tuple(understood), tuple(unmet)
@@ -209,11 +272,16 @@ def apply_wishes(
 
 def asks_unwanted(block: Mapping[str, Any], wishes: Wishes) -> bool:
     """Return whether a question asks about a subject that the intent excludes."""
-    return any((words := _words_for(what)) and _mentions(words, dict(block)) for what in wishes.not_asked)
+    return any(_mentions(_words_for(what), dict(block)) for what in wishes.not_asked)
 
 
 def _words_for(what: str) -> str:
-    return "|".join(words for words in _SUBJECTS.values() if re.search(words, what, re.IGNORECASE))
+    """Return a pattern for questions about an excluded subject, which may be none of those that we know."""
+    if _ALL_PERSONAL.search(what):
+        return "|".join(_SUBJECTS.values())
+    known = [words for words in _SUBJECTS.values() if re.search(words, what, re.IGNORECASE)]
+    named = [rf"\b{re.escape(word)}" for word in re.findall(r"[^\W\d_]{5,40}", what)]
+    return "|".join(known or named) or "(?!)"
 
 
 def _number(text: str) -> int:
@@ -264,7 +332,10 @@ def _with_limit(
         and "correct_answer_index" not in block
         and len(block.get("options", ())) > at_most
     ]
-    listed = [n for n in places if all(each["value"].casefold() in text for each in blocks[n]["options"])]
+    limited = [n for n in places if blocks[n].get("max") == at_most]
+    listed = limited or [
+        n for n in places if all(each["value"].casefold() in text for each in blocks[n]["options"])
+    ]
     several = [n for n in places if blocks[n]["type"] == "multi_punch"]
     for place in (listed if is_composed else [*listed, *several, *places])[:1]:
         understood.append(f"At most {at_most} options can be chosen.")
