@@ -34,7 +34,7 @@ _PLACE = re.compile(r"blocks\[(\d+)\]")
 
 @dataclass(frozen=True)
 class Checked:
-    """A plan of the draft, in the form that a write would apply, and violations by rights that lack."""
+    """A plan of the draft, in the form that a write would apply, and faults for missing rights."""
 
     plan: Plan
     lacking: list[Json]
