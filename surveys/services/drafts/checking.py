@@ -22,7 +22,7 @@ from surveys.models import Project
 from surveys.services.drafts import keys, points
 from surveys.services.ground import access
 from surveys.services.representations import script as script_json
-from surveys.services.scripts import pictures, planning
+from surveys.services.scripts import editing, pictures, planning
 from surveys.services.scripts.planning import Plan
 
 Json = dict[str, Any]
@@ -34,21 +34,21 @@ _PLACE = re.compile(r"blocks\[(\d+)\]")
 
 @dataclass(frozen=True)
 class Checked:
-    """A plan of the draft, in the form that a write would apply, and the violations of pictures."""
+    """A plan of the draft, in the form that a write would apply, and faults for missing rights."""
 
     plan: Plan
-    pictures: list[Json]
+    lacking: list[Json]
 
     @property
     def violations(self) -> list[Json]:
-        return [*self.plan.violations, *self.pictures]
+        return [*self.plan.violations, *self.lacking]
 
     def require_valid(self) -> None:
         """Raise the refusal that a save would raise: Conflict for the project's state, else
         InvalidRequest.
         """
         state = next(iter(self.plan.refusals), None)
-        if self.pictures and not isinstance(state, Conflict):
+        if self.lacking and not isinstance(state, Conflict):
             refuse_all(self.violations)
         self.plan.require_valid()
 
@@ -58,7 +58,8 @@ def dry_run(*, actor: Actor, project: Project, blocks: Sequence[object], at: dat
     body = {"blocks": keys.as_sent(points.with_stored(project, blocks))}
     limit = access.xp_limit(actor=actor)
     plan = planning.plan_script(project=project, body=body, xp_limit=limit, at=at)
-    return Checked(plan, [] if actor.has_premium_features else list(_new_pictures(plan, blocks)))
+    told = [each.as_json() for each in editing.telling_changes(actor=actor, project=project, plan=plan)]
+    return Checked(plan, [*told, *(() if actor.has_premium_features else _new_pictures(plan, blocks))])
 
 
 def check(*, actor: Actor, project: Project, blocks: Sequence[object], at: datetime) -> Json:

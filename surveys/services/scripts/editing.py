@@ -19,7 +19,7 @@ from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, refuse_all
 from communities.ground.transactions import in_transaction
 from surveys.engine.rules import revision as revisions
-from surveys.engine.script import Block, Script
+from surveys.engine.script import Block, Script, Violation
 from surveys.models import Bucket as BucketRow
 from surveys.models import Project
 from surveys.services.ground import access, history, lookup, script_settings
@@ -161,10 +161,8 @@ def save_plan(*, actor: Actor | None, project: Project, plan: Plan, at: datetime
     would tell answers to an actor who may not read them (rule 1.90).
     """
     plan.require_valid()
-    if actor is not None and not access.may_read_people(actor=actor, project=project):
-        block_paths = (*plan.ordered.block_paths, *outro_edits.paths_of(plan.script, plan.ordered))
-        if faults := revisions.telling_changes(plan.before, plan.script, block_paths=block_paths):
-            refuse_all(faults)
+    if faults := telling_changes(actor=actor, project=project, plan=plan):
+        refuse_all(faults)
     revision = project.revision
     script = _save(project, plan.before, plan.script, plan.new_buckets)
     is_changed = project.revision != revision
@@ -173,6 +171,14 @@ def save_plan(*, actor: Actor | None, project: Project, plan: Plan, at: datetime
             project, plan.before, script, actor=actor, new_buckets=plan.new_buckets, at=at
         )
     return Written(project, script, plan.ignored, is_changed)
+
+
+def telling_changes(*, actor: Actor | None, project: Project, plan: Plan) -> Sequence[Violation]:
+    """The changes of a plan by which an actor who may not read responses would learn answers (rule 1.90)."""
+    if actor is None or access.may_read_people(actor=actor, project=project):
+        return ()
+    block_paths = (*plan.ordered.block_paths, *outro_edits.paths_of(plan.script, plan.ordered))
+    return revisions.telling_changes(plan.before, plan.script, block_paths=block_paths)
 
 
 def _save(project: Project, before: Script, script: Script, new_buckets: Collection[str]) -> Script:

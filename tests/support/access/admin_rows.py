@@ -400,8 +400,8 @@ TABLE: dict[str, tuple[str, str]] = {
     "surveys/project/<path:object_id>/change/": ("302 404 302 302 302 302 404 302", SAME),
     "surveys/project/<path:object_id>/delete/": ("302 404 302 302 302 302 404 302", SAME),
     "surveys/project/<path:object_id>/history/": (
-        "302 404 403 403 200 200 404 200",
-        NO_SUCH_METHOD_FOR_MEMBERS,
+        "302 404 404 403 200 200 404 200",
+        NO_SUCH_METHOD_OF_SETTINGS,
     ),
     "surveys/project/add/": (LIST_OF_CREATORS, SAME),
     "surveys/project/clone/": (NOBODY, SAME),

@@ -11,6 +11,7 @@ from communities.ground.actors import Actor, Level
 from communities.ground.errors import InvalidRequest
 from surveys.models import Project
 from surveys.models.project import SETTINGS
+from surveys.services.drafts import checking
 from surveys.services.projects import script_writes
 from surveys.services.projects.service import update_project
 from surveys.services.representations import script as script_json
@@ -181,3 +182,21 @@ def test_editors_write_no_script_that_tells_who_answered_what() -> None:
 
     assert written(project, to=renamed) == set()
     assert written(project, to=generous) == {"blocks[2].action_kind"}
+
+
+def test_the_editor_names_them_while_one_writes() -> None:
+    """Rule 1.90."""
+    project = draft(privacy_mode="semi-private")
+    blocks = [*script_json.all_blocks(project, scenario.script(project)), LINK, TOLD]
+    blocks = [each for each in blocks if each.get("section") != "outro"]
+
+    checked = {
+        level: checking.check(actor=editor(project, level), project=project, blocks=blocks, at=NOON)
+        for level in (Level.EDIT, Level.OWN)
+    }
+
+    assert [each["field"] for each in checked[Level.EDIT]["violations"]] == [
+        "blocks[1].prompt",
+        "blocks[2].action_kind",
+    ]
+    assert checked[Level.OWN]["violations"] == []
