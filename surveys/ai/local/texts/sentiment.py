@@ -49,6 +49,10 @@ _THRESHOLD = 0.25
 _OPENING_NO = regex.compile(r"^\s*+(?:no|nope|none|nothing|nah)\s*+[,.;:!–—-]++\s++", regex.IGNORECASE)
 
 # Words about software, games and events that are missing from the lexicon, which was made from posts of 2014.
+# A question for the reason is no praise, and what people cannot do is none, such as `can't cancel`.
+_WHY = regex.compile(r"\s*+(?:why|warum|wieso|weshalb|pourquoi|por ?que)\b")
+_UNABLE = frozenset(["can't", "cannot", "cant", "couldn't", "couldnt"])
+
 _EXTRA_WORDS = {
     **dict.fromkeys(("crash", "crashes", "crashed", "crashing", "glitch", "glitches", "glitchy"), -1.8),
     **dict.fromkeys(
@@ -136,12 +140,16 @@ def _score(clause: str, language: str) -> float:
     # In other languages VADER judges only emojis.
     score = _vader(clause if language == ENGLISH else " ".join(_EMOJI.findall(clause)))
     rest = text
+    is_praise = _WHY.match(text) is None
     for kind, sign in (("good", 1.0), ("bad", -1.0)):
         for match in words[kind].finditer(text):
             before = text[: match.start()].split()[-_WORDS_BEFORE:]
             after = text[match.end() :].split()[:_WORDS_AFTER]
-            score += _value(sign, before, after, words)
+            is_unable = sign < 0 and bool(before) and before[-1] in _UNABLE
+            is_praise = is_praise and not is_unable
+            score += 0.0 if is_unable else _value(sign, before, after, words)
             rest = rest.replace(match[0], " ", 1)
+    score = score if is_praise else min(score, 0.0)
     if words["wish"].search(rest):
         return min(score, 0.0) * _WISH
     if 0 <= score < _PRAISED and words["complaint"].search(text):
