@@ -36,6 +36,10 @@ _EMOJI = regex.compile(r"\p{Extended_Pictographic}")
 _CLAUSE = regex.compile(
     r"[.!?;:,\n\r()|–—…]++|\b(?:but|although|though|aber|jedoch|allerdings|mais|pero|aunque|mas|porem)\b"
 )
+_BUT = regex.compile(
+    r"\b(?:but|although|though|however|aber|jedoch|allerdings|mais|pourtant|pero|aunque|mas|porem)\b"
+)
+_CLEAR = 0.5  # A clause with this much praise or blame is clear.
 _MAX_CLAUSES = 60
 _WORDS_BEFORE, _WORDS_AFTER = 3, 2  # A negation counts at most this many words before or after a word.
 _DENIED_BLAME = 0.6  # `no bugs` is praise, though less than `great`.
@@ -122,7 +126,10 @@ def sentiment_of(answer: str, language: str | None) -> Sentiment:
     else:
         text = _OPENING_NO.sub("", text, count=1) if language == ENGLISH else text
         clauses = [clause for clause in _CLAUSE.split(text) if clause and clause.strip()]
-        score = sum(_score(clause, language) for clause in clauses[:_MAX_CLAUSES])
+        scores = [_score(clause, language) for clause in clauses[:_MAX_CLAUSES]]
+        score = sum(scores)
+        if _BUT.search(plain(text)) and max(scores) > _CLEAR and min(scores) < -_CLEAR:
+            return "neutral"  # One clause praises and another blames.
     if score > _THRESHOLD:
         return "positive"
     return "negative" if score < -_THRESHOLD else "neutral"
