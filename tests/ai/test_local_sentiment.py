@@ -135,3 +135,16 @@ def test_a_word_of_several_languages_takes_the_language_of_the_other_answers():
 def test_a_long_answer_is_judged_by_its_beginning():
     assert sentiment_of("I love it. " * 900) == "positive"
     assert sentiment_of("word " * 2_000 + "I hate it") == "neutral"
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentiment"),
+    [
+        ("Can't cancel a session on the website without ringing up", "negative"),
+        ("Can't complain about the price", "positive"),
+        ("Why close on bank holidays?", "neutral"),
+        ("Love the pool but the changing rooms are dirty.", "neutral"),
+    ],
+)
+def test_what_cannot_be_done_and_mixed_answers_are_no_praise(answer: str, sentiment: str) -> None:
+    assert sentiment_of(answer, "en") == sentiment

@@ -36,6 +36,10 @@ _EMOJI = regex.compile(r"\p{Extended_Pictographic}")
 _CLAUSE = regex.compile(
     r"[.!?;:,\n\r()|–—…]++|\b(?:but|although|though|aber|jedoch|allerdings|mais|pero|aunque|mas|porem)\b"
 )
+_BUT = regex.compile(
+    r"\b(?:but|although|though|however|aber|jedoch|allerdings|mais|pourtant|pero|aunque|mas|porem)\b"
+)
+_CLEAR = 0.5  # A clause with this much praise or blame is clear.
 _MAX_CLAUSES = 60
 _WORDS_BEFORE, _WORDS_AFTER = 3, 2  # A negation counts at most this many words before or after a word.
 _DENIED_BLAME = 0.6  # `no bugs` is praise, though less than `great`.
@@ -49,6 +53,10 @@ _THRESHOLD = 0.25
 _OPENING_NO = regex.compile(r"^\s*+(?:no|nope|none|nothing|nah)\s*+[,.;:!–—-]++\s++", regex.IGNORECASE)
 
 # Words about software, games and events that are missing from the lexicon, which was made from posts of 2014.
+# A question for the reason is no praise, and what people cannot do is none, such as `can't cancel`.
+_WHY = regex.compile(r"\s*+(?:why|warum|wieso|weshalb|pourquoi|por ?que)\b")
+_UNABLE = frozenset(["can't", "cannot", "cant", "couldn't", "couldnt"])
+
 _EXTRA_WORDS = {
     **dict.fromkeys(("crash", "crashes", "crashed", "crashing", "glitch", "glitches", "glitchy"), -1.8),
     **dict.fromkeys(
@@ -118,7 +126,10 @@ def sentiment_of(answer: str, language: str | None) -> Sentiment:
     else:
         text = _OPENING_NO.sub("", text, count=1) if language == ENGLISH else text
         clauses = [clause for clause in _CLAUSE.split(text) if clause and clause.strip()]
-        score = sum(_score(clause, language) for clause in clauses[:_MAX_CLAUSES])
+        scores = [_score(clause, language) for clause in clauses[:_MAX_CLAUSES]]
+        score = sum(scores)
+        if _BUT.search(plain(text)) and max(scores) > _CLEAR and min(scores) < -_CLEAR:
+            return "neutral"  # One clause praises and another blames.
     if score > _THRESHOLD:
         return "positive"
     return "negative" if score < -_THRESHOLD else "neutral"
@@ -136,12 +147,16 @@ def _score(clause: str, language: str) -> float:
     # In other languages VADER judges only emojis.
     score = _vader(clause if language == ENGLISH else " ".join(_EMOJI.findall(clause)))
     rest = text
+    is_praise = _WHY.match(text) is None
     for kind, sign in (("good", 1.0), ("bad", -1.0)):
         for match in words[kind].finditer(text):
             before = text[: match.start()].split()[-_WORDS_BEFORE:]
             after = text[match.end() :].split()[:_WORDS_AFTER]
-            score += _value(sign, before, after, words)
+            is_unable = sign < 0 and bool(before) and before[-1] in _UNABLE
+            is_praise = is_praise and not is_unable
+            score += 0.0 if is_unable else _value(sign, before, after, words)
             rest = rest.replace(match[0], " ", 1)
+    score = score if is_praise else min(score, 0.0)
     if words["wish"].search(rest):
         return min(score, 0.0) * _WISH
     if 0 <= score < _PRAISED and words["complaint"].search(text):
