@@ -18,7 +18,7 @@ from datetime import datetime
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, refuse_all
 from communities.ground.transactions import in_transaction
-from surveys.engine.rules import revision as revisions
+from surveys.engine.rules import telling
 from surveys.engine.script import Block, Script, Violation
 from surveys.models import Bucket as BucketRow
 from surveys.models import Project
@@ -178,7 +178,7 @@ def telling_changes(*, actor: Actor | None, project: Project, plan: Plan) -> Seq
     if actor is None or access.may_read_people(actor=actor, project=project):
         return ()
     block_paths = (*plan.ordered.block_paths, *outro_edits.paths_of(plan.script, plan.ordered))
-    return revisions.telling_changes(plan.before, plan.script, block_paths=block_paths)
+    return telling.telling_changes(plan.before, plan.script, block_paths=block_paths)
 
 
 def _save(project: Project, before: Script, script: Script, new_buckets: Collection[str]) -> Script:
