@@ -58,10 +58,13 @@ class Names(Generic[T]):
     def __init__(self, names: Iterable[Name[T]]) -> None:
         self._folded: dict[str, list[Name[T]]] = {}
         self.longest = 0  # characters of a name
+        self.parts = 1  # most parts of a name that has separators
         for name in names:
             if text := sent_text(name.text):
                 self._folded.setdefault(plain(text), []).append(replace(name, text=text))
                 self.longest = max(self.longest, len(text))
+                signs = max(map(text.count, SEPARATORS))
+                self.parts = min(MOST_SEPARATED, max(self.parts, 1 + signs))
 
     def find(self, text: str, kinds: Sequence[str] = ("",)) -> list[Name[T]]:
         """The names, of the first kind that has any, that are most like a text. Several are no clear name."""
@@ -102,7 +105,7 @@ def _split(
         if not parts[start].strip():
             start += 1
             continue
-        for end in range(min(len(parts), start + MOST_SEPARATED), start, -1):
+        for end in range(min(len(parts), start + names.parts), start, -1):
             part = separator.join(parts[start:end])
             found = names.find(part, kinds)
             signs = [found[0].text.count(sign) - part.count(sign) for sign in SEPARATORS] if found else []

@@ -427,8 +427,13 @@ def test_options_are_folded_once_for_all_columns(caller: Caller, monkeypatch: py
     ]
     stored = Project.objects.get(pk=caller.make(*blocks)["id"])
     found, folded, plain = matching.questions(stored), list[str](), names.plain
+
+    def noted(text: str) -> str:
+        folded.append(text)
+        return plain(text)
+
     for module in (matching, names):
-        monkeypatch.setattr(module, "plain", lambda text: folded.append(text) or plain(text))
+        monkeypatch.setattr(module, "plain", noted)
     counts = []
 
     for count in (10, 110):
@@ -478,7 +483,12 @@ def test_a_long_list_in_a_cell_is_read_up_to_the_number_of_options(
     """Rule 6.352."""
     project = caller.make_open({"type": "multi_punch", "name": "days", "prompt": "Days?", "options": COLOURS})
     looked, plain = list[str](), names.plain
-    monkeypatch.setattr(names, "plain", lambda text: looked.append(text) or plain(text))
+
+    def noted(text: str) -> str:
+        looked.append(text)
+        return plain(text)
+
+    monkeypatch.setattr(names, "plain", noted)
 
     opened = take(caller, project, csv_of(["days", "n"], [f"Red{f';{part}' * 10_000}", ""]))
 
@@ -495,7 +505,12 @@ def test_a_worker_keeps_its_lease_within_a_part(caller: Caller, monkeypatch: pyt
     files.receive(actor=actor, project=stored, name="past.csv", data=data, zone="UTC", at=at)
     files.check(actor=actor, project=stored)
     moments, renewed, renew = itertools.count(), list[bool](), jobs.renew
-    monkeypatch.setattr(jobs, "renew", lambda *a, **k: renewed.append("done" in k) or renew(*a, **k))
+
+    def noted(job: ResponseFile, **changes: Any) -> None:
+        renewed.append("done" in changes)
+        renew(job, **changes)
+
+    monkeypatch.setattr(jobs, "renew", noted)
 
     files.run(file_id=ResponseFile.objects.get().pk, now=lambda: at + timedelta(seconds=20 * next(moments)))
 
