@@ -40,8 +40,8 @@ LINK_OF_READERS = (
     "answers what."
 )
 GIFT_OF_READERS = (
-    "Only owners of the project and admins write an action block with a condition: others would learn by "
-    "what it gives who answered what."
+    "Only owners of the project and admins write an action block with a condition: what it gives would tell "
+    "others how somebody answered."
 )
 _OPTION_WORDING = frozenset({"label", "emoji", "image_url", "image_alt"})
 # These are compared in another way: order and ids over the whole script, a condition by its compiled
