@@ -15,8 +15,8 @@ LINK_OF_READERS = (
     "answers what."
 )
 GIFT_OF_READERS = (
-    "Only owners of the project and admins write an action block with a condition: others would learn by "
-    "what it gives who answered what."
+    "Only owners of the project and admins write an action block with a condition: what it gives would tell "
+    "others how somebody answered."
 )
 
 
