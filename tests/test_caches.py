@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import threading
 from collections.abc import Iterator
 
 import pytest
 
+from communities.ground.cached import cached_property
 from tests.support import our_code
 
 MEMOIZERS = {"cache", "lru_cache", "cached", "cachedmethod"}
@@ -244,3 +246,41 @@ def test_no_function_makes_a_class(modules: list[our_code.Module]) -> None:
                         found.append(f"{path}:{function.name}")
 
     assert sorted(set(found)) == []
+
+
+def test_no_property_has_a_lock_for_all_objects(modules: list[our_code.Module]) -> None:
+    """That of `functools` has one in Python 3.11, and that of Django cannot be used by the engine."""
+    taken = [
+        each.path
+        for each in modules
+        for node in ast.walk(each.tree)
+        if isinstance(node, ast.ImportFrom)
+        and node.module == "functools"
+        and any(alias.name == "cached_property" for alias in node.names)
+    ]
+
+    assert taken == []
+
+
+def test_a_cached_property_makes_no_other_object_wait() -> None:
+    class Slow:
+        def __init__(self, waits_for: threading.Event | None = None) -> None:
+            self.waits_for = waits_for
+            self.count = 0
+
+        @cached_property
+        def value(self) -> int:
+            if self.waits_for is not None:
+                assert self.waits_for.wait(10)
+            self.count += 1
+            return self.count
+
+    free = threading.Event()
+    slow, other = Slow(free), Slow()
+    computing = threading.Thread(target=lambda: slow.value)
+    computing.start()
+
+    assert (other.value, other.value, other.count) == (1, 1, 1)
+    free.set()
+    computing.join(10)
+    assert (slow.value, slow.count) == (1, 1)

@@ -21,6 +21,7 @@ def test_each_script_that_writes_a_time_names_its_language() -> None:
         (path.name, *filter(None, match.groups()))
         for app in ("communities", "surveys", "webhooks", "xp")
         for path in (ROOT / app).rglob("static/**/*.js")
+        if path.name != "known-lists.js"  # writes names of months as options, in the language of one's choice
         for match in WRITERS.finditer(path.read_text())
     }
 

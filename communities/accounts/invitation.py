@@ -71,6 +71,7 @@ def _draw(request: HttpRequest, invitation: Invitation, context: dict[str, Any])
         "access": access.label,
         "role": invitation_letters.AS[access],
         "can": CAN[access],
+        "gives": invitation_letters.gives(invitation),
         "refusal": "",
         "form": None,
         "has_account": True,

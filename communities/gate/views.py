@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from functools import cached_property
 from itertools import islice
 from typing import Any, ClassVar, cast
 from urllib.parse import quote
@@ -36,6 +35,7 @@ from communities.gate.validation import (
 )
 from communities.ground import wire
 from communities.ground.actors import Actor, Role
+from communities.ground.cached import cached_property
 from communities.ground.errors import ActorGone, Forbidden, InvalidRequest, NotFound, ViolationJson, and_more
 from communities.ground.words import shortened
 from communities.services.trail import presence

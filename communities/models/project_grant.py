@@ -11,8 +11,8 @@ from communities.models.member import Member
 class ProjectGrant(models.Model):
     """A member's access to one project; without `project_id`, to all projects of the community.
 
-    The row names the project by id alone, because this app does not depend on `surveys`. Ids are never used
-    again, so a row that outlives its project gives nothing. A trigger deletes the rows of members who leave.
+    The row names the project by id alone, because this app does not depend on `surveys`. The
+    deletion of a project takes its rows along. A trigger deletes the rows of members who leave.
     """
 
     class Level(models.TextChoices):

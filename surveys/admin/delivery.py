@@ -459,8 +459,7 @@ class DeliveryForm(ScheduleForm):
     def tell_places(self) -> None:
         """Say how far each limit of completed responses is used, and what looks like a mistake in a row."""
         notes: dict[str, list[str]] = {}
-        tells_figures = self.page.may_own or not self.project.is_anonymous  # rule 7.122
-        for each in places.figures(self.project) if tells_figures else ():
+        for each in places.figures(self.project) if self.page.may_own else ():  # rule 7.122
             state = (
                 " They are being counted." if each.is_counting else " They are full." if each.is_full else ""
             )
@@ -546,7 +545,7 @@ def _context(page: ProjectPage, form: ProjectForm) -> Mapping[str, object]:
     form.tell_places()
     return {
         **_post(page, form),
-        "proofs": proofs_of(project),
+        "proofs": proofs_of(project) if page.tells_counts else None,
         "has_contents": True,
         "script_address": page.address("script") if page.may_edit else "",
         "suspected_address": f"{page.address('responses')}?suspected=true",

@@ -107,6 +107,7 @@ class ProjectPage:
                     "is_here": tab == self.tab,
                 }
                 for tab in TABS
+                if _opens(tab, self.actor, self.project)
             ],
         }
         return TemplateResponse(request, template, {**frame, **context}, status=status)
@@ -120,15 +121,29 @@ def address_of(project_id: int, tab: str) -> str:
     return reverse(f"admin:surveys_project_{tab}", args=[project_id])
 
 
+def _opens(tab: str, actor: Actor, project: Project) -> bool:
+    """Whether a tab opens for an actor who may see the project.
+
+    Those of the script and the settings tell more than the interface tells role member, so members need
+    access to this project (rule 1.88). Those of responses check each part themselves.
+    """
+    return tab in SELECTING or access.may_read_solutions(actor=actor, project=project)
+
+
+def first_address(actor: Actor, project: Project) -> str:
+    """The address of the first tab that opens for an actor who may see the project."""
+    return address_of(project.pk, next(tab for tab in TABS if _opens(tab, actor, project)))
+
+
 def open_project(request: HttpRequest, project_id: int, *, tab: str) -> ProjectPage:
-    """A project that the user may see, whose community becomes the current one. Raises Http404."""
+    """A project whose tab the user may open; its community becomes the current one. Raises Http404."""
     at = timezone.now()
     community_id = Project.objects.filter(pk=project_id).values_list("community_id", flat=True).first()
     if community_id is None:
         raise Http404
     actor = acting.require_actor(request, community_id)
     project = lookup.visible(actor=actor, at=at).with_details().filter(pk=project_id).first()
-    if project is None:
+    if project is None or not _opens(tab, actor, project):
         raise Http404
     acting.make_current(request, community_id)
     return ProjectPage(project, actor, tab, at)

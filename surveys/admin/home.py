@@ -23,7 +23,7 @@ from communities.staff.home import (
     add_first_steps,
 )
 from communities.staff.texts import time_of_day
-from surveys.admin.frame import address_of
+from surveys.admin.frame import address_of, first_address
 from surveys.admin.header import count_in_words, figures_of, state_cell
 from surveys.ai import provider_is_free
 from surveys.services.ground import lookup
@@ -71,7 +71,7 @@ def recent_projects(request: HttpRequest, actor: Actor) -> Sequence[Card]:
     projects = [
         {
             "name": each.name,
-            "address": address_of(each.pk, "script"),
+            "address": first_address(actor, each),
             "state": state_cell(each, at),
             "count": count_in_words(each, figures[each.pk], at),
         }

@@ -34,12 +34,13 @@ from surveys.models import Job, ResponseFile
 from surveys.services.exports.service import MEDIA_TYPES, file_name
 from surveys.services.imports import files, tables
 from surveys.services.imports.files import OpenFile
-from surveys.services.imports.matching import BESIDE, DATES, MAX_FULL_LISTS, READINGS, Matching, Questions
+from surveys.services.imports.matching import BESIDE, DATES, READINGS, Matching, Questions
 from surveys.services.imports.walking import import_slot
 
 PAGE = "admin/surveys/project/import.html"
 PROGRESS = "admin/surveys/project/import_progress.html"
 SAMPLES = 3
+SHOWN_COLUMNS = 50  # of a page: each has a menu with all questions
 MAX_SAMPLE = 60  # characters
 SHOWN_FAULTS = 20
 FAULT_HEADERS = ("line", "column", "what is wrong")
@@ -71,7 +72,7 @@ class PasteForm(forms.Form):
 
 
 class MatchingForm(forms.Form):
-    """What each column is, and how its cells are written."""
+    """What each column of a page is, and how cells are written. `first` is one of their indexes."""
 
     options = forms.ChoiceField(
         label="Options are written as",
@@ -88,8 +89,11 @@ class MatchingForm(forms.Form):
     zone = forms.ChoiceField(label="Times are in", help_text="For times that name no zone themselves.")
     moment = MomentField(label="Time of responses without one", required=True)
 
-    def __init__(self, data: QueryDict | None = None, *, opened: OpenFile) -> None:
-        matching = opened.matching
+    def __init__(self, data: QueryDict | None = None, *, opened: OpenFile, first: int) -> None:
+        self.matching = matching = opened.matching
+        last = (len(matching.columns) - 1) // SHOWN_COLUMNS * SHOWN_COLUMNS
+        self.first = min(last, first // SHOWN_COLUMNS * SHOWN_COLUMNS)
+        self.shown = range(self.first, min(self.first + SHOWN_COLUMNS, len(matching.columns)))
         initial = {f"column_{n}": target for n, target in enumerate(matching.columns)} | {
             "options": matching.options,
             "missing": "; ".join(matching.missing),
@@ -100,18 +104,18 @@ class MatchingForm(forms.Form):
         super().__init__(data, initial=initial)
         zones = dict.fromkeys(["UTC", matching.zone, *common_time_zones()])
         self.fields["zone"].choices = [(each, each) for each in zones]  # type: ignore[attr-defined]
-        width = len(matching.columns) * len(opened.found.titles)
-        for index, (header, target) in enumerate(zip(opened.table.headers, matching.columns, strict=True)):
+        for index in self.shown:
+            header, target = opened.table.headers[index], matching.columns[index]
             self.fields[f"column_{index}"] = forms.ChoiceField(
                 label=header or f"Column {index + 1}",
                 required=False,
-                choices=_choices(opened.found, header, target, is_full=not target or width <= MAX_FULL_LISTS),
+                choices=_choices(opened.found, header, target),
             )
 
     @property
     def chosen(self) -> Matching:
         cleaned = self.cleaned_data
-        columns = [value for name, value in cleaned.items() if name.startswith("column_")]
+        columns = [cleaned.get(f"column_{n}", target) for n, target in enumerate(self.matching.columns)]
         marks = [each.strip() for each in cleaned["missing"].split(";")]
         return Matching(
             columns=columns,
@@ -136,12 +140,8 @@ def _moment(matching: Matching) -> object:
     return forms.DateTimeField().to_python(matching.moment)
 
 
-def _choices(found: Questions, header: str, target: str, *, is_full: bool) -> Choices:
+def _choices(found: Questions, header: str, target: str) -> Choices:
     """What a column may be. The options of a question are offered once the column is matched with it."""
-    title = found.titles.get(target, target.removeprefix("f:"))
-    nothing = ("", "Not imported")
-    if not is_full:
-        return [nothing, (target, title)]
     own = found.options_of(target)
     questions = [(key, text) for key, text in found.titles.items() if key[:2] in ("b:", "t:")]
     names = [*found.fields, header.removeprefix("field."), target.removeprefix("f:")]
@@ -152,7 +152,7 @@ def _choices(found: Questions, header: str, target: str, *, is_full: bool) -> Ch
         ("Beside the answers", list(BESIDE.items())),
         ("Fields", fields),
     ]
-    return [nothing, *((name, members) for name, members in groups if members)]
+    return [("", "Not imported"), *((name, members) for name, members in groups if members)]
 
 
 # --- Pages ------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def page_of_file(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     try:
         if do == "paste":
             return _paste(request, page)
-        if do in ("update", "check"):
+        if do in ("update", "check", "before", "after"):
             return _match(request, page, do)
         if do == "change":
             _change(page)
@@ -253,7 +253,7 @@ def _match(request: HttpRequest, page: ProjectPage, do: str) -> HttpResponseBase
     opened = files.look(actor=page.actor, project=page.project)
     if opened is None:
         return HttpResponseRedirect(page.address("responses_import"), status=303)
-    form = MatchingForm(request.POST, opened=opened)
+    form = MatchingForm(request.POST, opened=opened, first=_first(request.POST))
     if form.is_valid():
         try:
             files.match(actor=page.actor, project=page.project, chosen=form.chosen)
@@ -263,7 +263,15 @@ def _match(request: HttpRequest, page: ProjectPage, do: str) -> HttpResponseBase
             refusals.add_to_form(form, refusal)
     if form.errors:
         return _draw(request, page, form=form)
-    return HttpResponseRedirect(page.address("responses_import"), status=303)
+    first = form.first + {"before": -SHOWN_COLUMNS, "after": SHOWN_COLUMNS}.get(do, 0)
+    shown = f"?first={first}" if first > 0 and do != "check" else ""
+    return HttpResponseRedirect(page.address("responses_import") + shown, status=303)
+
+
+def _first(sent: QueryDict) -> int:
+    """The index of the first column of the page; zero for anything else."""
+    text = sent.get("first", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else 0
 
 
 def _change(page: ProjectPage) -> None:
@@ -289,12 +297,12 @@ def _draw(
         "most_rows": tables.MAX_ROWS,
     }
     if opened is not None:
-        context |= _of_file(opened, form) | {"file": opened.row}
+        context |= _of_file(opened, form, _first(request.GET)) | {"file": opened.row}
     has_errors = (form is not None and form.errors) or (paste is not None and paste.errors)
     return page.render(request, PAGE, context, status=422 if has_errors else 200)
 
 
-def _of_file(opened: OpenFile, form: MatchingForm | None) -> dict[str, object]:
+def _of_file(opened: OpenFile, form: MatchingForm | None, first: int) -> dict[str, object]:
     row, counts = opened.row, opened.row.counts
     context: dict[str, object] = {
         "is_running": not row.is_finished,
@@ -306,17 +314,25 @@ def _of_file(opened: OpenFile, form: MatchingForm | None) -> dict[str, object]:
         "new_in_words": plural(counts.get("new", 0), "response"),
     }
     if row.step == Step.MATCHING:
-        form = form or MatchingForm(opened=opened)
+        form = form or MatchingForm(opened=opened, first=first)
         columns = list(_columns(opened, form))
         matched = sum(bool(each) for each in opened.matching.columns)
         others = [form[name] for name in ("options", "missing", "dates", "zone", "moment")]
-        return context | {"form": form, "columns": columns, "matched": matched, "others": others}
+        return context | {
+            "form": form,
+            "columns": columns,
+            "width": len(opened.matching.columns),
+            "last": form.shown.stop,
+            "matched": matched,
+            "others": others,
+        }
     found = opened.faults
     return context | {"faults": found[:SHOWN_FAULTS], "more_faults": max(0, len(found) - SHOWN_FAULTS)}
 
 
 def _columns(opened: OpenFile, form: MatchingForm) -> Iterator[ColumnRow]:
-    for index, header in enumerate(opened.table.headers):
+    for index in form.shown:
+        header = opened.table.headers[index]
         samples = list(dict.fromkeys(opened.table.column(index)))[:SAMPLES]
         short = [each if len(each) <= MAX_SAMPLE else f"{each[:MAX_SAMPLE]}…" for each in samples]
         yield ColumnRow(header or f"Column {index + 1}", short, form[f"column_{index}"])

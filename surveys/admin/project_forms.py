@@ -31,6 +31,7 @@ from communities.staff.site import time_zone_of
 from surveys.admin.frame import ProjectPage
 from surveys.api.project_in import ProjectIn
 from surveys.models import Project
+from surveys.services.ground import access
 from surveys.services.projects import server_rules
 from surveys.services.projects import service as projects
 from surveys.services.representations.project import project_as_json
@@ -75,9 +76,6 @@ class IdsField(TextField):
         super().__init__(label=label, help_text=help_text, required=False, widget=widget)
 
 
-OWNERS_FIELDS = {"keep_responses_days"}  # which people who may only edit do not change
-
-
 class ProjectForm(forms.Form):
     """Fields of a project. `paths` maps the form's names to paths of the contract."""
 
@@ -88,10 +86,10 @@ class ProjectForm(forms.Form):
     def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
         self.page, self.project = page, page.project
         super().__init__(data, initial=self.values_of(page.project))
+        closed = access.closed_settings(actor=page.actor, project=page.project)
         for name, field in self.fields.items():
             field.show_hidden_initial = self.compares and name in self.paths
-            is_closed = not (page.may_own if name in OWNERS_FIELDS else page.may_edit)
-            field.disabled = field.disabled or is_closed
+            field.disabled = field.disabled or name in closed or not page.may_edit
 
     def values_of(self, project: Project) -> dict[str, Any]:
         """The form's values of the project."""

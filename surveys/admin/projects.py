@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.contrib import admin
@@ -18,6 +19,7 @@ from communities.staff.base import CommunityModelAdmin, Nav
 from communities.staff.listing import BulkAction, Column, Empty, Filter, Listing, Order
 from communities.staff.texts import moment, number
 from surveys.admin import creation, header, selected
+from surveys.admin.frame import first_address
 from surveys.admin.header import Figures
 from surveys.admin.urls import project_urls
 from surveys.models import Project
@@ -57,7 +59,7 @@ class ProjectAdmin(CommunityModelAdmin[Project]):
         return HttpResponseRedirect(f"{reverse('admin:surveys_project_delete_selected')}?id={project.pk}")
 
     def detail_view(self, request: HttpRequest, actor: Actor, row: Project) -> HttpResponse:
-        return HttpResponseRedirect(reverse("admin:surveys_project_script", args=[row.pk]))
+        return HttpResponseRedirect(first_address(actor, row))
 
     # --- The list -------------------------------------------------------------------------------------
 
@@ -102,7 +104,7 @@ class ProjectAdmin(CommunityModelAdmin[Project]):
             )
             if actor.sees_drafts
             else Empty("No survey or poll is open at the moment."),
-            address_of=lambda project: reverse("admin:surveys_project_script", args=[project.pk]),
+            address_of=partial(first_address, actor),
             load=load,
         )
 

@@ -32,7 +32,7 @@ class ReachOut(serializers.Serializer[Any]):
     block_id = serializers.IntegerField()
     seen = serializers.IntegerField(help_text="Conversations that were asked the question.")
     answered = serializers.IntegerField(help_text="Those that answered it.")
-    left = serializers.IntegerField(help_text="Unfinished conversations whose current block it is.")
+    left = serializers.IntegerField(help_text="Partial responses whose current block it is.")
 
 
 class ParticipationFiguresOut(serializers.Serializer[Any]):

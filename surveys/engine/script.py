@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property
 from itertools import groupby
 
+from communities.ground.cached import cached_property
 from communities.ground.sent_text import composed
 
 SECTIONS = ("intro", "main", "outro")  # in the order in which they are walked

@@ -82,7 +82,7 @@ def test_a_field_filters_and_divides(windows, made, width):
     page.get_by_role("button", name="Apply").click()
 
     expect(page.locator("#score-1")).to_contain_text("5 responses")
-    expect(page.locator("#score-1")).to_contain_text("Compared by: field.customer")
+    expect(page.locator("#score-1")).to_contain_text("Compared by: customer")
     page.get_by_label("customer", exact=True).select_option("")
     page.get_by_role("button", name="Apply").click()
     expect(page.locator("#score-1")).to_contain_text("Not given")

@@ -143,3 +143,46 @@ def test_a_questionnaire_of_another_system_becomes_a_draft(windows, caller, widt
     editor.save(page)
 
     assert [block["prompt"] for block in editor.stored(caller, project)] == ["Who?"]
+
+
+def test_numbered_questions_are_pasted(windows, caller):
+    project = editor.new_project(caller)
+    page = editor.open_editor(windows, caller, project)
+    page.get_by_role("button", name="Start from…").click()
+    page.get_by_role("button", name="A file or text").click()
+
+    page.get_by_role("button", name="Read the text").click()
+    expect(page.get_by_text("Paste the questions first.")).to_be_visible()
+    page.get_by_label("Or paste numbered questions").fill("1. Which day?\n- Friday\n- Saturday\n\n2. Why?")
+    page.get_by_role("button", name="Read the text").click()
+    page.get_by_role("button", name="Use these blocks").click()
+    editor.expect_state(page, "Draft kept")
+    editor.save(page)
+
+    blocks = editor.stored(caller, project)
+    assert [(block["type"], block["prompt"]) for block in blocks] == [
+        ("single_punch", "Which day?"),
+        ("open_text", "Why?"),
+    ]
+
+
+def test_an_earlier_version_is_started_from(windows, caller):
+    """Rule 3.190."""
+    project = editor.new_project(caller, TEXT | {"prompt": "First?"})
+    page = editor.open_editor(windows, caller, project)
+    page.evaluate(
+        "() => colloquyEditor.store.changeBlock(colloquyEditor.store.blocks[0].key,"
+        " (block) => { block.prompt = 'Second?'; }, 'Type')"
+    )
+    editor.save(page)
+
+    page.get_by_role("button", name="Start from…").click()
+    page.get_by_role("button", name="An earlier version").click()
+    page.get_by_role("button", name="The script until").click()
+    page.get_by_role("button", name="Look at this version").click()
+    expect(page.get_by_role("list", name="The blocks")).to_contain_text("First?")
+    page.get_by_role("button", name="Replace the draft").click()
+    editor.expect_state(page, "Draft kept")
+    editor.save(page)
+
+    assert [block["prompt"] for block in editor.stored(caller, project)] == ["First?"]

@@ -106,6 +106,24 @@ def test_a_link_says_nothing_about_an_address_that_refuses_mails(boss: Caller) -
     assert "grace" not in refusal.value.message
 
 
+def test_a_link_sends_20_mails_a_day(boss: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 1.87."""
+    monkeypatch.setattr(invitations, "MAX_MAILS_OF_LINK", 2)
+    (row, token), (_, other) = link(boss, uses=5), link(boss, uses=5)
+    ask(token, "a@example.org")
+    ask(token, "b@example.org")
+
+    with pytest.raises(Conflict, match="This link has had many mails sent today"):
+        ask(token, "c@example.org")
+    ask(other, "c@example.org")
+    join(token)
+    tomorrow = timezone.now() + timedelta(days=1, minutes=1)
+    invitations.ask_by_link(token=token, email="d@example.org", at=tomorrow)
+
+    row.refresh_from_db()
+    assert row.uses_left == 1
+
+
 @pytest.mark.parametrize("end", ["demoted", "revoked", "expired"])
 @pytest.mark.parametrize("grant", [READS, None])
 def test_a_link_ends_with_its_sender_and_its_time(boss: Caller, end: str, grant: Grant | None) -> None:
@@ -185,6 +203,27 @@ def test_an_invitation_by_mail_gives_access_to_a_project(boss: Caller) -> None:
     assert levels() == {(member.pk, int(made["id"]), "edit")}
 
 
+def test_an_invitation_to_a_deleted_project_gives_membership_alone(boss: Caller) -> None:
+    """Rule 1.91."""
+    made = boss.make(TEXT)
+    grant = Grant(Level.OWN, int(made["id"]))
+    _, token = link(boss, grant=grant)
+    invitations.invite_all(
+        actor=boss.actor, emails=["grace@example.org"], access="member", grant=grant, at=timezone.now()
+    )
+    mailed = mails.path_in(mails.written("grace@example.org")[-1]).split("/")[-2]
+
+    boss.delete(f"/projects/{made['id']}")
+    joined = join(token).user
+    invited = UserFactory.create()
+    invitations.accept(token=mailed, user=invited, at=timezone.now())
+
+    assert levels() == set()
+    people = [User.objects.get(pk=each.pk) for each in (joined, invited)]
+    assert [each.may_enter_admin for each in people] == [False, False]
+    assert Member.objects.filter(user__in=people, left_at=None).count() == 2
+
+
 def test_access_that_was_taken_since_is_not_given_back(boss: Caller) -> None:
     """Rule 1.86."""
     user, at = boss.beside("member").user, timezone.now()
@@ -247,3 +286,29 @@ def test_somebody_who_is_signed_in_joins_on_the_page(boss: Caller) -> None:
 
     assert "Join with this account" in text_of(page)
     assert Member.objects.filter(user=user, community=boss.community, left_at=None).exists()
+
+
+@pytest.mark.parametrize(
+    ("grant", "words"),
+    [
+        (Grant(Level.READ), "You could read the results of all its projects."),
+        (Grant(Level.READ, 7), "You could read one of its projects."),
+        (Grant(Level.EDIT, 7), "You could change one of its projects."),
+        (Grant(Level.OWN, 7), "One of its projects would be yours, too."),
+        (None, ""),
+    ],
+)
+def test_the_mail_and_the_page_say_what_is_given_besides(
+    boss: Caller, grant: Grant | None, words: str
+) -> None:
+    """Rule 1.86."""
+    at = timezone.now()
+    invitations.invite_all(
+        actor=boss.actor, emails=["grace@example.org"], access="member", grant=grant, at=at
+    )
+    mail = mails.written("grace@example.org")[-1]
+
+    page = text_of(Client().get(f"/{mails.path_in(mail).lstrip('/')}"))
+
+    for told in (" ".join(mail["text"].split()), page):
+        assert (words in told) if words else ("one of its projects" not in told.lower())

@@ -11,7 +11,7 @@ from django.utils import timezone
 from communities.models import Member, User
 from surveys.chat import commands
 from surveys.models import Answer, Conversation, PersonalLink
-from surveys.services.conversations import admission, unsent_answers
+from surveys.services.conversations import admission, removal, unsent_answers
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import NotAdmitted
 from surveys.services.links import mailing
@@ -46,7 +46,7 @@ BY_STAFF = {"remove", "forget", "forget_left"}
 BY_WORKER = {"expire"}
 FUNCTIONS = [
     function
-    for module in (conversations, unsent_answers)
+    for module in (conversations, removal, unsent_answers)
     for name, function in vars(module).items()
     if inspect.isfunction(function)
     and function.__module__ == module.__name__

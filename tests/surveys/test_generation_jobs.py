@@ -10,6 +10,7 @@ from threading import Event, get_ident
 
 import pytest
 from django.db import connection, connections, transaction
+from django.db.models import BinaryField
 from django.utils import timezone
 
 from communities.ground import queue
@@ -466,7 +467,9 @@ def test_no_kind_of_job_takes_a_thread_that_its_community_may_not_have(caller, m
         for field in kind._meta.fields
         if field.name in values or not (field.null or field.has_default() or field.primary_key)
     ]
-    job = kind.objects.create(**{field.name: values.get(field.name, 0) for field in required})
+    job = kind.objects.create(
+        **{each.name: values.get(each.name, b"" if isinstance(each, BinaryField) else 0) for each in required}
+    )
     worked: list[int] = []
     monkeypatch.setattr(jobs, "_threads", Slots(2, most_of_one=1))
 

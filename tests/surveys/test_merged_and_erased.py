@@ -17,6 +17,7 @@ from surveys.models import (
     Generation,
     PersonalLink,
     Project,
+    Reminder,
     ResponseDeletion,
     ScriptDraft,
 )
@@ -139,6 +140,7 @@ def work_of(user_id: int, caller: Caller) -> dict[str, Model]:
         "surveys.ResponseDeletion.requested_by_id": ResponseDeletion(
             response_id=uuid.uuid4(), project=made, deletes_at=NOON, requested_by_id=user_id
         ),
+        "surveys.Reminder.planned_by_id": Reminder(project=made, planned_by_id=user_id, due_at=NOON),
         "surveys.PersonalLink.created_by_id": PersonalLink(
             project=made,
             member=MemberFactory.create(community=caller.community),

@@ -54,7 +54,7 @@ def failing_webhooks(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
 
 @add_failures
 def undelivered(community_id: int | None, since: datetime) -> Iterator[Failure]:
-    """Messages to webhooks that were given up; for all communities those of the webhooks that fail now."""
+    """Webhooks that fail now, and messages that were given up; for all communities those of such webhooks."""
     webhooks = Webhook.objects.filter(deleted_at__isnull=True)
     if community_id is None:
         webhooks = webhooks.filter(Q(failing_since__isnull=False) | Q(disabled_reason__isnull=False))
@@ -62,6 +62,15 @@ def undelivered(community_id: int | None, since: datetime) -> Iterator[Failure]:
         webhooks = webhooks.in_community(community_id)
     given_up = Delivery.objects.filter(status=Delivery.Status.ABANDONED, created_at__gte=since)
     for webhook in webhooks[:MOST_WEBHOOKS]:
+        if webhook.is_active and webhook.failing_since is not None:
+            yield Failure(
+                kind="Webhook",
+                what=f"Messages to {webhook.name or webhook.url}",
+                reason="The latest ones failed. Colloquy tries them again by itself.",
+                at=max(webhook.failing_since, webhook.created_at),
+                community_id=webhook.community_id,
+                address=reverse("admin:webhooks_webhook_change", args=[webhook.pk]),
+            )
         own = given_up.filter(webhook=webhook).exclude(event__type=EventType.WEBHOOK_PING)
         rows = own.select_related("event").defer("event__body", "response_body", "attempts")
         for row in rows.order_by("-created_at")[:MOST_OF_ONE_KIND]:

@@ -146,7 +146,9 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
             ("Changed", moment(row.updated_at)),
         ]
         if row.failing_since:
-            facts.append(("Failing since", moment(row.failing_since)))
+            facts.append(
+                ("Failing since", moment(max(row.failing_since, row.created_at)))
+            )  # the hour is kept
         if row.previous_secret_expires_at and row.previous_secret_expires_at > timezone.now():
             facts.append(("The earlier secret signs until", moment(row.previous_secret_expires_at)))
         context = {

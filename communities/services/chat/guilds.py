@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import Any
 
 from django.conf import settings
 
 from communities.chat_platform import client, pacing, permissions
+from communities.ground.cached import cached_property
 from communities.ground.transactions import in_transaction
 from communities.models import ChatInstallation
 

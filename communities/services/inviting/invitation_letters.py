@@ -18,6 +18,14 @@ KIND = mails.declare("account/email/invitation", mails.Consent.NONE)
 MAX_NAME = 60  # The name in a greeting has at most this many characters.
 # The words for a person with each access.
 AS = {"member": "a member", "creator": "a creator", "admin": "an admin"}
+# What the access to projects that an invitation gives besides is for. The name of a project is not told to
+# strangers.
+GIVES = {
+    "read": "You could read one of its projects.",
+    "edit": "You could change one of its projects.",
+    "own": "One of its projects would be yours, too.",
+}
+GIVES_ALL = "You could read the results of all its projects."
 # A plain name consists of words with letters, as in Dr. Ada O'Neil.
 _PLAIN_NAME = re.compile(r"[^\W\d_]+\.?(?:[ '’-]+[^\W\d_]+\.?)*")
 
@@ -40,6 +48,13 @@ def inviter_of(invitation: Invitation) -> str:
     return name if is_plain_name(name) else ""
 
 
+def gives(invitation: Invitation) -> str:
+    """What an invitation gives besides the membership, in a sentence; empty if it gives nothing more."""
+    if not invitation.granted_level:
+        return ""
+    return GIVES_ALL if invitation.granted_project_id is None else GIVES[invitation.granted_level]
+
+
 def send(invitation: Invitation, *, token: str, at: datetime) -> None:
     """Write the mail; the caller has counted it (`mail_sums`)."""
     community, inviter = invitation.community, inviter_of(invitation)
@@ -57,7 +72,7 @@ def send(invitation: Invitation, *, token: str, at: datetime) -> None:
         [
             f"Hello {invitation.name}," if is_plain_name(invitation.name) else "Hello,",
             f"{inviter or 'An admin'} invites you to be {AS[invitation.access]} of {community.name} on "
-            f"Colloquy. {can[Member.Access(invitation.access)]}",
+            f"Colloquy. {can[Member.Access(invitation.access)]} {gives(invitation)}".strip(),
         ],
         action=("Open the invitation", settings.BASE_URL + reverse("account_invitation", args=[token])),
         closing=[

@@ -30,7 +30,7 @@ from communities.ground.audit_actions import Action
 from communities.ground.errors import Conflict, Forbidden, NotFound, refuse
 from communities.ground.mail_addresses import keyed_hash
 from communities.ground.transactions import again_after_deadlock, in_transaction
-from communities.models import Community, Invitation, Mail, Member, User
+from communities.models import AuditEntry, Community, Invitation, Mail, Member, User
 from communities.models.invitation import VALID_FOR
 from communities.services.inviting import access_decisions, invitation_letters
 from communities.services.mail import mail_sums, mails, recipients
@@ -42,6 +42,9 @@ KEPT_FOR = timedelta(days=30)  # Invitations are kept for this time after they h
 MAX_USES = 200  # A link is for at most this many people.
 MAX_OPEN = 1_000  # One community has at most this many open invitations.
 MAX_MAILS = 200  # One community may write this many mails in PERIOD, because they are sent to strangers.
+MAX_MAILS_OF_LINK = (
+    20  # One link may have this many mails written in PERIOD, because its holders type addresses.
+)
 PERIOD = timedelta(days=1)
 now = timezone.now
 
@@ -184,6 +187,7 @@ def _invite_one(
     name: str,
     member: Member | None,
     grant: Grant | None,
+    link_id: int | None = None,
 ) -> Invitation:
     token = secrets.token_urlsafe(32)
     invitation = Invitation.objects.create(
@@ -199,7 +203,7 @@ def _invite_one(
         **(grant.columns() if grant else {}),
     )
     invitation_letters.send(invitation, token=token, at=at)
-    _record(Action.MEMBER_INVITED, actor, invitation, at=at)
+    _record(Action.MEMBER_INVITED, actor, invitation, at=at, link_id=link_id)
     return invitation
 
 
@@ -401,10 +405,13 @@ def ask_by_link(*, token: str, email: str, at: datetime) -> None:
         _require_mails_left(community.pk, [email], at)
     except Conflict:  # Its words are for staff: they name addresses that refuse mails.
         raise Conflict("No mail can be sent to this address now. Ask the team of the community.") from None
+    _require_mails_of_link(link, at)
     _use(link)
     inviter = Actor(link.created_by_id or 0, "admin", community.pk, community.tier)
     grant = Grant(Level.of(link.granted_level), link.granted_project_id) if link.granted_level else None
-    _invite_one(inviter, community, email, link.access, at=at, name="", member=None, grant=grant)
+    _invite_one(
+        inviter, community, email, link.access, at=at, name="", member=None, grant=grant, link_id=link.pk
+    )
 
 
 @again_after_deadlock
@@ -572,6 +579,20 @@ def _require_mails_left(community_id: int, emails: Sequence[str], at: datetime) 
     mail_sums.take(community_id=community_id, wanted=len(emails), at=at)
 
 
+def _require_mails_of_link(link: Invitation, at: datetime) -> None:
+    """Refuse (Conflict) more mails of a link in PERIOD than MAX_MAILS_OF_LINK. The link is locked."""
+    sent = AuditEntry.objects.filter(
+        community_id=link.community_id,
+        action=Action.MEMBER_INVITED,
+        happened_at__gt=at - PERIOD,
+        after__link_id=str(link.pk),
+    )
+    if sent.count() >= MAX_MAILS_OF_LINK:
+        raise Conflict(
+            "This link has had many mails sent today. Sign in to join by it, or come back tomorrow."
+        )
+
+
 def _member_without_account(community_id: int, member_id: int) -> Member:
     member = Member.objects.select_related("user").filter(community_id=community_id, pk=member_id).first()
     if member is None:
@@ -606,7 +627,9 @@ def _digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def _record(action: Action, actor: Actor, invitation: Invitation, *, at: datetime) -> None:
+def _record(
+    action: Action, actor: Actor, invitation: Invitation, *, at: datetime, link_id: int | None = None
+) -> None:
     """Write an entry that contains neither the token nor the address, because people may be erased."""
     audit.record(
         actor=actor,
@@ -617,5 +640,6 @@ def _record(action: Action, actor: Actor, invitation: Invitation, *, at: datetim
             "access": invitation.access,
             **({"level": invitation.granted_level} if invitation.granted_level else {}),
             **({"uses": invitation.uses_left} if invitation.uses_left is not None else {}),
+            **({"link_id": str(link_id)} if link_id is not None else {}),
         },
     )

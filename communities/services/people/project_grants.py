@@ -21,7 +21,7 @@ from communities.ground.actors import ALL_PROJECTS, Actor, Level
 from communities.ground.audit_actions import Action
 from communities.ground.errors import Conflict, Forbidden
 from communities.ground.transactions import again_after_deadlock, in_transaction
-from communities.models import AuditEntry, Member, ProjectGrant
+from communities.models import AuditEntry, Invitation, Member, ProjectGrant
 from communities.services.people.members import NoSuchMember, display_names, subject_of
 from communities.services.trail import audit
 
@@ -154,7 +154,11 @@ def merge(*, keep_id: int, drop_id: int) -> None:
 
 
 def forget_project(*, project_id: int) -> None:
-    """Delete the rows of a project that is deleted for good."""
+    """Delete the rows of a project that is deleted for good. Invitations to it give membership alone.
+
+    Invitations come first: one that is being accepted is waited for, and the row that it writes is deleted.
+    """
+    Invitation.objects.filter(granted_project_id=project_id).update(granted_level="", granted_project_id=None)
     ProjectGrant.objects.filter(project_id=project_id).delete()
 
 

@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from communities.ground.errors import InvalidRequest, refuse
-from surveys.admin.frame import ProjectPage
+from surveys.admin.frame import ProjectPage, open_project
 from surveys.admin.preview import page as previewed
-from surveys.admin.script.requests import Json, answer, open_script, script_json
+from surveys.admin.script.requests import Json, answer, script_json
 from surveys.drawing import rendering, security, theme
 from surveys.drawing.forms import past_before
 from surveys.drawing.parts import AnswersAs, Screen
@@ -32,7 +32,7 @@ def preview(request: HttpRequest, project_id: int) -> HttpResponseBase:
 
     As on the real page, a plain form is answered with a redirect, and htmx gets only the next step.
     """
-    opened = open_script(request, project_id)
+    opened = open_project(request, project_id, tab="script")
     template = request.GET.get("template")
     try:
         current = _open(opened, template)

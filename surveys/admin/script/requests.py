@@ -112,20 +112,9 @@ def _unguarded(request: HttpRequest) -> HttpResponse:
 
 def _open(request: HttpRequest, project_id: int, *, may_read: bool) -> ProjectPage:
     try:
-        page = open_script(request, project_id)
+        page = open_project(request, project_id, tab="script")
     except Http404:
         raise NotFound(access.NO_PROJECT) from None
     if not (may_read or page.may_edit):
         raise Forbidden(READ_ONLY)
-    return page
-
-
-def open_script(request: HttpRequest, project_id: int) -> ProjectPage:
-    """The project of a script that the user may see; members see no scripts without access to the project.
-
-    Raises Http404.
-    """
-    page = open_project(request, project_id, tab="script")
-    if not access.may_read_solutions(actor=page.actor, project=page.project):
-        raise Http404
     return page

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_safe
 
 from communities.gate.bodies import MEDIA_TYPE
 from communities.ground.errors import Forbidden, NotFound, refuse_all
-from surveys.admin.frame import ProjectPage, address_of
+from surveys.admin.frame import ProjectPage, address_of, open_project
 from surveys.admin.script import state
-from surveys.admin.script.requests import Json, answer, open_script, script_json
+from surveys.admin.script.requests import Json, answer, script_json
 from surveys.engine.script import Violation
 from surveys.services.drafts import answers as block_answers
 from surveys.services.drafts import duplicates, keys
@@ -37,7 +37,7 @@ def page(request: HttpRequest, project_id: int) -> HttpResponseBase:
 
     Users who may not edit the project may read its script.
     """
-    opened = open_script(request, project_id)
+    opened = open_project(request, project_id, tab="script")
     context = {"editor_state": state.of_page(opened)}
     response = opened.render(request, "admin/surveys/project/script.html", context)
     response["Cache-Control"] = "private, no-store"

@@ -25,7 +25,6 @@ from surveys.services.ai_work import draft_generation, generation
 from surveys.services.ai_work.draft_generation import IS_LIVE, GeneratedScript
 from surveys.services.converting import service as converting
 from surveys.services.drafts import starting
-from surveys.services.ground import history
 from surveys.services.scripts import templates as library
 
 SOURCES = ("intent", "instruction", "template", "project", "version", "blocks")
@@ -127,21 +126,12 @@ def versions(request: HttpRequest, page: ProjectPage, body: Json) -> HttpRespons
     `search` keeps the changes by people whose name contains it.
     """
     search = _search(request).casefold()
-    found = [(each, audit_trail.who(each)) for each in starting.versions(project=page.project)]
-    return answer(
-        {
-            "versions": [
-                {
-                    "id": str(each.pk),
-                    "until": each.happened_at,
-                    "by": name,
-                    **history.counted(each.before, each.after),
-                }
-                for each, name in found
-                if search in name.casefold()
-            ]
-        }
-    )
+    found = [
+        {"id": str(each.pk), "until": each.happened_at, "by": name, **counted}
+        for each, counted in starting.versions(project=page.project)
+        if search in (name := audit_trail.who(each)).casefold()
+    ]
+    return answer({"versions": found})
 
 
 def _blocks(page: ProjectPage, body: Json, source: str) -> list[Any]:

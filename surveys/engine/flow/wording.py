@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 
+from communities.ground.cached import cached_property
 from surveys.engine.flow import titles, vocabulary
 from surveys.engine.language import conditions, markup, piping, references
 from surveys.engine.language.expression_tree import ExpressionNode, Literal, Name
@@ -27,7 +27,8 @@ def heading(prompt: str, script: Script) -> str:
 
     def words_of(token: str) -> str | None:
         meaning = references.resolve(token, script)
-        if isinstance(meaning, int) and (block := script.blocks[meaning]).asks:
+        # A question that mentions its own answer mentions nothing.
+        if isinstance(meaning, int) and (block := script.blocks[meaning]).asks and block.prompt != prompt:
             title = block.prompt and titles.shortened(piping.for_many(block.prompt, lambda _: _ELLIPSIS))
             return f"[{title or titles.of_block(block, meaning + 1)}]"
         return _ELLIPSIS if meaning is not None or piping.is_prompt_variable(token) else None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeAlias, Union
 
+from communities.ground.cached import cached_property
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.values import Operand, Value
 

@@ -20,12 +20,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import cached_property
 from threading import Lock
 from typing import TypeAlias
 
 from cachetools import LRUCache, cached
 
+from communities.ground.cached import cached_property
 from surveys.engine.language import formula_grammar, values
 from surveys.engine.language.formula_tree import (
     Argmax,

@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import cached_property
 from typing import TypeAlias
 
+from communities.ground.cached import cached_property
 from communities.ground.sent_text import composed, sent_text
 
 Value: TypeAlias = str | Decimal | bool | tuple["Value", ...] | None  # None means no value

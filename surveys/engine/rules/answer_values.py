@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
 from typing import TypeAlias
 
+from communities.ground.cached import cached_property
 from surveys.engine.language import expressions, values
 from surveys.engine.language.values import Value
 from surveys.engine.script import SCALES, Block, Option

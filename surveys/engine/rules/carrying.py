@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, S
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
 
+from communities.ground.cached import cached_property
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.intake.field_types import TextType
 from surveys.engine.intake.fields import BLOCK

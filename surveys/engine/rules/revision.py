@@ -5,6 +5,7 @@ refused.
     blocks      = carry_ignored_scores(before, blocks, sent_keys=...)
     violations += references_to_removed(before, after, block_paths=...)  # 400
     frozen      = frozen_changes(before, after, block_paths=...)         # 409 while the project is active
+    violations += telling_changes(before, after, block_paths=...)        # 400 for who reads no responses
     outro       = with_presentation(stored, sent, sent_keys=...)         # the writable part of an outro block
 
 Blocks and options are the same if they have the same ids.
@@ -18,7 +19,8 @@ from decimal import Decimal
 
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.language import names, references
-from surveys.engine.rules import block_words
+from surveys.engine.rules import block_words, carrying
+from surveys.engine.rules.script import has_token_in_link
 from surveys.engine.script import (
     PRESENTATION,
     WITH_ITEMS,
@@ -33,6 +35,14 @@ from surveys.engine.script import (
 
 # The fields that may change while a project is active (rules 2.10 and 2.11). All other fields are structure.
 _WORDING = frozenset({*PRESENTATION, "group", "color", "when_correct", "when_incorrect", "continue_"})
+LINK_OF_READERS = (
+    "Only owners of the project and admins write links with tokens in `{key}`: another site would learn who "
+    "answers what."
+)
+GIFT_OF_READERS = (
+    "Only owners of the project and admins write an action block with a condition: others would learn by "
+    "what it gives who answered what."
+)
 _OPTION_WORDING = frozenset({"label", "emoji", "image_url", "image_alt"})
 # These are compared in another way: order and ids over the whole script, a condition by its compiled
 # precondition, the indexes of correct answers by their ids, a scale by its icon, `required` by its direction.
@@ -326,3 +336,37 @@ def with_presentation(stored: Block, sent: Block, *, sent_keys: Collection[str])
                 label=stored.continue_.label,
             )
     return replace(stored, **changes)  # type: ignore[arg-type]
+
+
+def telling_changes(before: Script, after: Script, *, block_paths: Sequence[BlockPath]) -> list[Violation]:
+    """Changes by which their writer could learn who answered what (rule 1.90): links whose addresses have
+    tokens, and action blocks with a condition, because others see XP, achievements and roles.
+    """
+    stored = {block.id: block for block in (*before.blocks, *before.outro)}
+    found = []
+    for block, block_path in zip((*after.blocks, *after.outro), block_paths, strict=False):
+        was = stored.get(block.id)
+        for key in references.TEXTS_WITH_TOKENS:
+            text = getattr(block, key)
+            known = was and getattr(was, key)
+            if has_token_in_link(text, after) and not (known and text in _forms(known, before, after)):
+                message = LINK_OF_READERS.format(key=key)
+                found.append(Violation(block_path.field(key), "not_allowed", message))
+        if block.action_kind and block.precondition and not _is_same_gift(was, block, before, after):
+            found.append(Violation(block_path.field("action_kind"), "not_allowed", GIFT_OF_READERS))
+    return found
+
+
+def _is_same_gift(was: Block | None, block: Block, before: Script, after: Script) -> bool:
+    if was is None or (was.action_kind, was.action_config) != (block.action_kind, block.action_config):
+        return False
+    condition = was.precondition
+    if condition is None or condition == block.precondition:
+        return condition == block.precondition
+    carried = carrying.carried_expression(condition, before=before, after=after.blocks, own_variables=())
+    return carried == block.precondition
+
+
+def _forms(text: str, before: Script, after: Script) -> tuple[str, str]:
+    """A stored text, and the same with the new names of the script."""
+    return text, carrying.carried_text(text, before=before, after=after.blocks)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from decimal import Decimal
-from functools import cached_property
 
+from communities.ground.cached import cached_property
 from surveys.engine.language import expressions, formulas, names, references
 from surveys.engine.language.formulas import Operand
 from surveys.engine.language.values import Value

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cached_property
 
+from communities.ground.cached import cached_property
 from communities.ground.sent_text import sent_text
 from surveys.engine.script import SCALES, Block, Script
 from surveys.engine.walk import answers, presentation, runner

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
 from typing import Any, Self
 
 from django.utils.encoding import iri_to_uri
 
+from communities.ground.cached import cached_property
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
 from communities.services.tenants import settings as community_settings

@@ -11,11 +11,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import JSONField, QuerySet
+from django.db.models.expressions import RawSQL
 
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import NotFound
+from communities.ground.slots import large_jobs, of_community
 from communities.models import AuditEntry
 from surveys.ai.local.drafts import scoring
 from surveys.engine.intake.reader import MAX_BLOCKS
@@ -33,6 +35,8 @@ Json = dict[str, Any]
 
 MAX_PROJECTS = 20
 MOST_VERSIONS = 50
+BUSY = "Other large jobs of your community are running. Please try again shortly."
+RETRY_AFTER = 5  # seconds
 _PLACES = ("position", "display_order")  # These fields follow from the order of the array.
 _EMPTY = block_as_json(Block(type="open_text", options=(Option(""),)), scoring=True)
 _EMPTY_OPTION: Json = _EMPTY.pop("options")[0]  # type: ignore[index]
@@ -70,21 +74,41 @@ def of_version(*, project: Project, entry_id: UUID) -> list[Any]:
     """The blocks of the script as they were before a change, which an entry of the audit trail describes.
 
     Blocks that the script still has keep their ids, so their answers stay theirs. All other blocks are new.
-    Raises NotFound for an entry that is not among `versions`.
+    Raises NotFound for an entry that is not among `versions`, and Unavailable while the community has another
+    large job.
     """
-    script = scripts.load(project_id=project.pk, revision=project.revision)
-    blocks = history.blocks_of(script)
-    for entry in versions(project=project).iterator(chunk_size=1):
-        blocks = history.undone(blocks, before=entry.before, after=entry.after)
-        if entry.pk == entry_id:
-            return of_file(project=project, blocks=[_by_indexes(block) for block in blocks])
+    with large_jobs.held(of_community(project.community_id), timeout=1.0, busy=BUSY, retry_after=RETRY_AFTER):
+        script = scripts.load(project_id=project.pk, revision=project.revision)
+        blocks = history.blocks_of(script)
+        for entry in _changes(project)[:MOST_VERSIONS].iterator(chunk_size=1):
+            blocks = history.undone(blocks, before=entry.before, after=entry.after)
+            if entry.pk == entry_id:
+                return of_file(project=project, blocks=[_by_indexes(block) for block in blocks])
     raise NotFound("There is no such version of this script.")
 
 
-def versions(*, project: Project) -> QuerySet[AuditEntry]:
-    """The latest MOST_VERSIONS changes of the script, newest first: each ended a version of it."""
+def versions(*, project: Project) -> Iterable[tuple[AuditEntry, dict[str, int]]]:
+    """The latest MOST_VERSIONS changes of the script, newest first: each ended a version of it.
+
+    Each has the numbers of blocks that it `added`, `removed` and `changed`. The blocks themselves stay in the
+    database, because they may be megabytes.
+    """
+    ids = {
+        side: RawSQL(f"jsonb_path_query_array({side}, '$.blocks[*].id')", [], output_field=JSONField())
+        for side in ("before", "after")
+    }
+    changes = _changes(project).defer("before", "after", "words")
+    for entry in changes.annotate(old_ids=ids["before"], new_ids=ids["after"])[:MOST_VERSIONS]:
+        old, new = (set(found or ()) for found in (entry.old_ids, entry.new_ids))
+        yield (
+            entry,
+            {"added": len(new - old), "removed": len(old - new), "changed": len(old & new)},
+        )
+
+
+def _changes(project: Project) -> QuerySet[AuditEntry]:
     changes = AuditEntry.objects.filter(project_id=project.pk, action=Action.SCRIPT_UPDATED)
-    return changes.order_by("-happened_at", "-pk")[:MOST_VERSIONS]
+    return changes.order_by("-happened_at", "-pk")
 
 
 def _by_indexes(block: Json) -> Json:

@@ -1,6 +1,6 @@
 """Every rule about who may change and read what in a community.
 
-See rules 1.26 to 1.32, 1.34, 1.35, 1.80 to 1.85, 2.16, 3.39 and 6.33.
+See rules 1.26 to 1.32, 1.34, 1.35, 1.80 to 1.85, 1.89, 2.16, 3.39 and 6.33.
 
 A level on a project (`level_of`) comes from the role, or from a grant to a person who is signed in. `may_…`
 answers whether the actor may. `require_…` raises NotFound if the actor may not know that the object exists,
@@ -9,19 +9,21 @@ and Forbidden if the actor may know that but may not do this.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Collection, Set
 from datetime import datetime
 
 from django.conf import settings
 
 from communities.ground.actors import Actor, Level
 from communities.ground.errors import Forbidden, NotFound, TierRequired
+from surveys.engine.language import piping
 from surveys.engine.script import Violation
 from surveys.models import Conversation, Project
 from surveys.services.ground import field_groups
 from surveys.services.ground.field_groups import Group
 
 NO_PROJECT = "There is no such project."
+OWNERS_ALONE = "only owners of the project and admins change this: it decides about single responses."
 
 
 def level_of(*, actor: Actor, project: Project) -> Level:
@@ -107,6 +109,32 @@ def ping_faults(*, actor: Actor, after: Group | None, before: Group | None) -> l
         return []
     path = "delivery.invitation.ping_role_ids"
     return [Violation(path, "not_allowed", f"`{path}`: only admins choose roles that a post notifies.")]
+
+
+def closed_settings(*, actor: Actor, project: Project) -> Collection[str]:
+    """The settings of a project that an editor leaves to its owners, because they decide who reads single
+    responses and how long, or would tell single answers (rule 1.89).
+    """
+    if may_own(actor=actor, project=project):
+        return ()
+    told = [] if may_read_people(actor=actor, project=project) else ["quotas", "ends"]
+    counted = ["max_completes"] if project.is_anonymous else []
+    return ["privacy_mode", "keep_responses_days", *told, *counted]
+
+
+def settings_faults(*, actor: Actor, after: Project, before: Project) -> list[Violation]:
+    """The changed settings that this editor leaves to owners (rule 1.89)."""
+    closed: Collection[str] = closed_settings(actor=actor, project=before)
+    changed = [name for name in closed if getattr(after, name) != getattr(before, name)]
+    if "privacy_mode" in closed and after.rounds_times_to_day != before.rounds_times_to_day:
+        changed = [*dict.fromkeys([*changed, "privacy_mode"])]
+    address, was = ((each.end or {}).get("url") or "" for each in (after, before))
+    tells = address != was and any(True for _ in piping.mentions(address))
+    if tells and not may_read_people(actor=actor, project=before):
+        changed.append("end.url")
+    return [
+        Violation(f"settings.{name}", "not_allowed", f"`settings.{name}`: {OWNERS_ALONE}") for name in changed
+    ]
 
 
 def may_clone(*, actor: Actor, project: Project, at: datetime) -> bool:

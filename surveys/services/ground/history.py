@@ -219,12 +219,6 @@ def is_moved(before: Sequence[object], after: Sequence[object]) -> bool:
     return [each for each in before if each in after] != [each for each in after if each in before]
 
 
-def counted(before: Json | None, after: Json | None) -> dict[str, int]:
-    """How many blocks a write with these differences has added, removed and changed."""
-    old, new = ({each["id"] for each in (side or {}).get("blocks") or ()} for side in (before, after))
-    return {"added": len(new - old), "removed": len(old - new), "changed": len(old & new)}
-
-
 def undone(blocks: Sequence[Json], *, before: Json | None, after: Json | None) -> list[Json]:
     """The blocks of a script as they were before a write with these differences (`script_differences`).
 

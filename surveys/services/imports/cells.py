@@ -7,23 +7,26 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
-from functools import cached_property
 from zoneinfo import ZoneInfo
 
+from communities.ground.cached import cached_property
 from communities.ground.sent_text import sent_text
 from surveys import written_numbers
 from surveys.engine.intake.field_types import is_unstorable
+from surveys.engine.intake.fields import MAX_OTHER_TEXT
 from surveys.engine.script import NUMBERS, SCALES, Block, Option
 from surveys.engine.walk.replay import GivenAnswer
 from surveys.models import Conversation, Project
 from surveys.services.ground import anonymity, metadata
-from surveys.services.imports.matching import Matching, Questions, plain
+from surveys.services.imports.matching import Matching, Name, Names, Questions, plain
 from surveys.services.imports.sent import SentResponse
 from surveys.services.imports.tables import Table
 
 MAX_ID = 128  # characters of a person's id
 MAX_CONSENT = 2_000
 MAX_SHOWN = 60  # characters of a cell in a message
+MAX_GUESSED = 1_000  # different cells of a column that show how its options are written
+MOST_SEPARATED = 8  # parts of a label that has separators
 _TIME = re.compile(
     r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})"
     r"(?:[T,\s]{1,3}(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?\s{0,2}([ap]\.?m\.?)?)?"
@@ -33,6 +36,7 @@ _TIME = re.compile(
 _SERIAL = re.compile(r"[2-7]\d{4}(?:\.\d{1,12})?")  # days since 1899, as spreadsheets count them
 _DAY_ZERO = datetime(1899, 12, 30, tzinfo=UTC)
 _SEPARATORS = (";", "|", "\n", ",")
+_KINDS = ("labels", "values", "codes")
 _CHOSEN = frozenset({"1", "true", "yes", "x", "y", "checked", "selected", "chosen", "ja", "oui", "✓", "✔"})
 _UNCHOSEN = frozenset({"0", "false", "no", "n", "unchecked", "not selected", "not chosen", "nein", "non"})
 _COMPLETED = frozenset({"completed", "complete", "finished", "submitted", "true", "1", "yes"})
@@ -71,6 +75,7 @@ class RowReader:
     matching: Matching
     found: Questions
     language: str
+    _names_of: dict[int | None, Names[Option]] = field(default_factory=dict)
 
     def read(self, index: int) -> ReadRow:
         """The response of a row, with a key by which it is known again."""
@@ -286,10 +291,8 @@ class RowReader:
     def _written(self, block: Block, index: int, text: str) -> str:
         """A number or a text as the engine takes it."""
         if block.type in NUMBERS:
-            if block.type in SCALES:
-                named = [each for each in block.options if plain(each.label or "") == plain(text)]
-                if len(named) == 1:
-                    return named[0].value
+            if block.type in SCALES and (named := self._option(block, index, text, ("labels",))):
+                return named.value
             try:
                 return written_numbers.read(text, language=self.language) or text
             except written_numbers.UnclearNumber as unclear:
@@ -303,20 +306,21 @@ class RowReader:
 
     def _chosen(self, block: Block, index: int, text: str) -> tuple[list[Option], str]:
         """The options that a cell names, and the text for the option with `is_other`."""
-        lookup = self._lookups[index]
-        if (option := lookup.get(plain(text))) is not None:
-            return [option], ""
+        kinds = self._kinds[index]
         other = next((each for each in block.options if each.is_other), None)
         if block.type == "single_punch":
+            if (option := self._option(block, index, text, kinds)) is not None:
+                return [option], ""
             if other is not None:
                 return [other], text
             raise _UnreadableCell(index, f"“{_cut(text)}” is not an option of this question.")
-        best: tuple[list[Option], list[str]] | None = None
-        for separator in _SEPARATORS:
-            options, unknown = _split(text, separator, lookup)
-            if best is None or len(unknown) < len(best[1]) or (unknown == [] and best[1]):
-                best = (options, unknown)
-        options, unknown = best or ([], [text])
+        names = self._names(block)
+        most = 2 * names.longest * len(block.options) + MAX_OTHER_TEXT
+        if len(text) > most:
+            raise _UnreadableCell(index, f"The text has more than {most:,} characters.")
+        options, unknown = _best_split(text, names, kinds, len(block.options))
+        for part in unknown:
+            self._option(block, index, part, kinds)
         if unknown and (other is None or len(unknown) > 1 or block.type == "ranking"):
             raise _UnreadableCell(index, f"“{_cut(unknown[0])}” is not an option of this question.")
         rest = unknown[0] if unknown else ""
@@ -324,48 +328,63 @@ class RowReader:
             options.append(other)
         return list(dict.fromkeys(options)), rest
 
+    def _option(self, block: Block, index: int, text: str, kinds: Sequence[str]) -> Option | None:
+        """The option that a text names. Raises _UnreadableCell for a text that several have in common."""
+        found = self._names(block).find(text, kinds)
+        if len(found) > 1:
+            both = " and ".join(f"“{_cut(name.text)}”" for name in found[:2])
+            raise _UnreadableCell(index, f"“{_cut(text)}” may be {both}.")
+        return found[0].thing if found else None
+
+    def _names(self, block: Block) -> Names[Option]:
+        """What the options of a question are called, folded once for all columns and rows.
+
+        A removed option does not share a name with another one.
+        """
+        if block.id not in self._names_of:
+            names, known = list[Name[Option]](), set[tuple[str, str]]()
+            for option in block.options:
+                label = option.label or "" if block.type in SCALES else option.display_text
+                for kind, text in zip(_KINDS, (label, option.value, str(option.code)), strict=True):
+                    if option.id in self.found.present or (kind, text) not in known:
+                        names.append(Name(text, option, kind))
+                        known.add((kind, text))
+            self._names_of[block.id] = Names(names)
+        return self._names_of[block.id]
+
     @cached_property
-    def _lookups(self) -> Mapping[int, Mapping[str, Option]]:
-        """How each column of a whole question names its options: by labels, values or codes."""
-        lookups = {}
+    def _kinds(self) -> Mapping[int, Sequence[str]]:
+        """What each column of a whole question has of its options: labels, values or codes."""
+        kinds = {}
         for target, index in self._places.items():
             block = self.found.block(target)
-            if target.startswith("b:") and block is not None and block.options:
-                lookups[index] = self._lookup(block, index)
-        return lookups
+            if target.startswith("b:") and block is not None and block.options and block.type not in SCALES:
+                kinds[index] = self._kinds_of(block, index)
+        return kinds
 
-    def _lookup(self, block: Block, index: int) -> Mapping[str, Option]:
-        kinds: dict[str, dict[str, Option]] = {"labels": {}, "values": {}, "codes": {}}
-        for option in block.options:
-            kinds["labels"].setdefault(plain(option.display_text), option)
-            kinds["values"].setdefault(plain(option.value), option)
-            kinds["codes"].setdefault(str(option.code), option)
-        if self.matching.options in kinds:
-            return kinds[self.matching.options]
-        distinct = {text for text in self.table.column(index) if text not in self.matching.missing}
+    def _kinds_of(self, block: Block, index: int) -> Sequence[str]:
+        if self.matching.options in _KINDS:
+            return (self.matching.options,)
+        names = self._names(block)
+        distinct = dict.fromkeys(self.table.column(index))
+        shown = [text for text in distinct if text not in self.matching.missing][:MAX_GUESSED]
 
         def unread(kind: str) -> int:
-            lookup = kinds[kind]
-            return sum(
-                plain(text) not in lookup
-                and (
-                    block.type == "single_punch"
-                    or min(len(_split(text, each, lookup)[1]) for each in _SEPARATORS) > 0
-                )
-                for text in distinct
-            )
+            if block.type == "single_punch":
+                return sum(not names.find(text, (kind,)) for text in shown)
+            most = len(block.options)
+            return sum(bool(_best_split(text, names, (kind,), most)[1]) for text in shown)
 
-        best = min(kinds, key=unread)
+        best = min(_KINDS, key=unread)
         if best == "codes":
-            return kinds["codes"]
-        other = "values" if best == "labels" else "labels"
-        return {**kinds[other], **kinds[best]}
+            return ("codes",)
+        return ("labels", "values") if best == "labels" else ("values", "labels")
 
     def _mark(self, block: Block, option: Option, index: int, text: str) -> str | None:
         """What a cell of an option's column says: its rank, or that it is chosen; None if it is not."""
         if block.type == "ranking":
             return None if text in ("0", "-") else text.removesuffix(".0")
-        if plain(text) in (plain(option.display_text), plain(option.value)) and plain(text) not in _UNCHOSEN:
+        if plain(text) not in _UNCHOSEN and self._option(block, index, text, _KINDS[:2]) == option:
             return text
         try:
             return text if _is_chosen(text) else None
@@ -386,21 +405,44 @@ class _UnreadableCell(_Unreadable):
         self.index = index
 
 
-def _split(text: str, separator: str, lookup: Mapping[str, Option]) -> tuple[list[Option], list[str]]:
-    """The options of a list in one cell, and the parts that are none. A label may contain the separator."""
-    parts = [part.strip() for part in text.split(separator)]
+def _best_split(
+    text: str, names: Names[Option], kinds: Sequence[str], most: int
+) -> tuple[list[Option], list[str]]:
+    """The options of a list in one cell, by the separator that leaves the fewest parts which are none."""
+    best = _split(text, _SEPARATORS[0], names, kinds, most)
+    for separator in _SEPARATORS[1:]:
+        if best[1] and separator in text:
+            split = _split(text, separator, names, kinds, most)
+            best = min(best, split, key=lambda each: len(each[1]))
+    if len(best[1]) > 1:
+        whole = _split(text, "\0", names, kinds, most)  # a text without any list
+        best = min(best, whole, key=lambda each: len(each[1]))
+    return best
+
+
+def _split(
+    text: str, separator: str, names: Names[Option], kinds: Sequence[str], most: int
+) -> tuple[list[Option], list[str]]:
+    """The options of a list, and the parts that are none. A label may contain the separator.
+
+    A list of more than `most` options, and a second part that is none, end the search.
+    """
+    parts = text.split(separator)
     options, unknown, start = list[Option](), list[str](), 0
-    while start < len(parts):
-        for end in range(min(len(parts), start + 8), start, -1):
-            option = lookup.get(plain(separator.join(parts[start:end])))
-            if option is not None:
-                options.append(option)
+    while start < len(parts) and len(unknown) < 2:
+        for end in range(min(len(parts), start + MOST_SEPARATED), start, -1):
+            part = separator.join(parts[start:end])
+            found = names.find(part, kinds) if len(part) <= 2 * names.longest else []
+            signs = [found[0].text.count(sign) - part.count(sign) for sign in _SEPARATORS] if found else []
+            if len(found) == 1 and not any(signs):
+                options.append(found[0].thing)
                 start = end
                 break
         else:
-            if parts[start]:
-                unknown.append(parts[start])
+            unknown += filter(None, [parts[start].strip()])
             start += 1
+        if len(options) > most:
+            return [], [text]
     return options, unknown
 
 

@@ -17,12 +17,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import cached_property
 
 import orjson
 from django.utils import timezone
 
 from communities.ground.actors import Actor
+from communities.ground.cached import cached_property
 from communities.ground.errors import Conflict, NotFound, Refusal, ViolationJson, refuse
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
@@ -70,11 +70,11 @@ class OpenFile:
 # --- For staff --------------------------------------------------------------------------------------
 
 
-@in_transaction
 def receive(*, actor: Actor, project: Project, name: str, data: bytes, zone: str, at: datetime) -> None:
     """Keep a file in place of an earlier one, with a guessed matching.
 
-    Refuses a project without questions, a file that cannot be read, and another file that is being read.
+    Refuses a project without questions, a file that cannot be read, and another file that is being read. Only
+    the row is written in a transaction: a large file is read and guessed for seconds.
     """
     access.require_owner(actor=actor, project=project)
     found = matching.questions(project)
@@ -84,8 +84,7 @@ def receive(*, actor: Actor, project: Project, name: str, data: bytes, zone: str
     guessed = matching.guess(
         table=table, found=found, zone=zone, moment=at.replace(microsecond=0).isoformat()
     )
-    _remove(project)
-    ResponseFile.objects.create(
+    row = ResponseFile(
         project=project,
         name=" ".join(name.split())[:200],
         sealed=anonymity.seal_figures(project_id=project.pk, figures=tables.packed(table)),
@@ -95,6 +94,14 @@ def receive(*, actor: Actor, project: Project, name: str, data: bytes, zone: str
         created_at=at,
         completed_at=at,
     )
+    _keep(actor, row)
+
+
+@in_transaction
+def _keep(actor: Actor, row: ResponseFile) -> None:
+    access.require_owner(actor=actor, project=row.project)
+    _remove(row.project)
+    row.save(force_insert=True)
 
 
 def look(*, actor: Actor, project: Project) -> OpenFile | None:
@@ -172,11 +179,15 @@ def _refuse_faults(chosen: Matching, found: Questions, before: Matching) -> None
     if len(chosen.columns) != len(before.columns):
         raise Conflict(GONE)
     times = Counter(target for target in chosen.columns if target)
-    for index, target in enumerate(chosen.columns):
+    changed = [index for index, each in enumerate(chosen.columns) if each != before.columns[index]]
+    for index in (*changed, *range(len(chosen.columns))):  # a page shows some of the columns
+        target = chosen.columns[index]
         if target and not found.is_target(target):
             refuse(f"column_{index}", "invalid_choice", "There is no such question any more.")
         if times[target] > 1:
-            refuse(f"column_{index}", "duplicate", "Two columns are matched with this.")
+            numbers = [n for n, each in enumerate(chosen.columns, start=1) if each == target]
+            message = f"The columns {numbers[0]} and {numbers[1]} of the file are matched with this."
+            refuse(f"column_{index}", "duplicate", message)
 
 
 def _table(row: ResponseFile) -> Table | None:

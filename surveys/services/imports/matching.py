@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
+from communities.ground.sent_text import sent_text
 from surveys.engine.script import CHOICES, SCALES, Block, Option
 from surveys.models import Project
 from surveys.services.exports import columns as export_columns
@@ -58,11 +59,16 @@ MARKS = (
     *(each.text for each in Missing),
     "-99", "-98", "-999", "999", "NA", "N/A", "#N/A", "n/a", "NULL", "null", ".", "-",
 )  # fmt: skip
-MAX_FULL_LISTS = 40_000  # choices of all menus together; beyond this, a matched column offers few
 _SUFFIX = re.compile(r"\s{0,5}\([^()]{1,300}\)$")
 _NUMBERED = re.compile(r"^(?:[QG]?\d{1,4}[A-Z]?\d{0,3}[.):]|[QG]\d{1,4}\s-)\s{0,5}", re.IGNORECASE)
 _DAY = re.compile(r"\b(\d{1,2})([./-])(\d{1,2})[./-]\d{2,4}\b")
-_UNPLAIN = re.compile(r"[^\w#]+")
+_EMPTY = "\u200b\ufe0f"  # signs without a look of their own
+_MINUS = str.maketrans(dict.fromkeys("−–—‐‑", "-") | dict.fromkeys(_EMPTY, ""))
+_BETWEEN = re.compile(r"""[\s?¿!¡:;'"`´()\[\]{}/\\|…“”„‘’«»·•]+""")
+# Not the sign of a number (-2, .5) or of a mark (A-).
+_DASHES = re.compile(r"(?<=\w)-(?=\w)|(?<=\w)[.,]|(?<!\w)[-.,](?![.,]?\d)")
+_NUMERIC = re.compile(r"[-+., \d]+")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,7 @@ class Questions:
     columns: Sequence[ExportColumn]
     titles: Mapping[str, str]
     fields: Sequence[str] = field(default_factory=tuple)
+    present: Set[int | None] = frozenset()  # options that are not removed
 
     def block(self, target: str) -> Block | None:
         """The question of a target; None for targets beside the answers."""
@@ -127,13 +134,56 @@ def questions(project: Project) -> Questions:
             titles[f"t:{block_id}"] = (
                 f"{text}: text of “{next(o for o in block.options if o.is_other).display_text}”"
             )
-    return Questions(blocks, columns, titles, tuple(metadata.declared(project)))
+    present = {option.id for block in stored.script.blocks for option in block.options}
+    return Questions(blocks, columns, titles, tuple(metadata.declared(project)), present)
+
+
+def cased(text: str) -> str:
+    """A text for comparison without case and repeated spaces."""
+    return " ".join(unicodedata.normalize("NFKC", sent_text(text)).casefold().split())
 
 
 def plain(text: str) -> str:
-    """A header or label for comparison: without case, signs and repeated spaces."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(_UNPLAIN.sub(" ", folded).split()) or " ".join(folded.split())
+    """A header or label for comparison: without case, repeated spaces, and the signs between words.
+
+    Signs that tell texts apart stay: C++ and C, -1 and 1, >18 and <18.
+    """
+    folded = cased(text).translate(_MINUS)
+    return " ".join(_DASHES.sub(" ", _BETWEEN.sub(" ", folded)).split()) or folded
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Generic[T]):
+    """A text that names something. `kind` says what it is of it, such as its label."""
+
+    text: str
+    thing: T
+    kind: str = ""
+
+
+class Names(Generic[T]):
+    """Things by their names: by exact ones, else without case and spaces, else as `plain` writes them.
+
+    Each name is folded once.
+    """
+
+    def __init__(self, names: Iterable[Name[T]]) -> None:
+        self._folded: dict[str, list[Name[T]]] = {}
+        self.longest = 0  # characters of a name
+        for name in names:
+            if text := sent_text(name.text):
+                self._folded.setdefault(plain(text), []).append(replace(name, text=text))
+                self.longest = max(self.longest, len(text))
+
+    def find(self, text: str, kinds: Sequence[str] = ("",)) -> list[Name[T]]:
+        """The names, of the first kind that has any, that are most like a text. Several are no clear name."""
+        text = sent_text(text)
+        alike = [name for name in self._folded.get(plain(text), ()) if name.kind in kinds]
+        for fold in (str, cased, plain):
+            for kind in kinds if alike else ():
+                if found := [name for name in alike if name.kind == kind and fold(name.text) == fold(text)]:
+                    return found
+        return []
 
 
 def guess(*, table: Table, found: Questions, zone: str, moment: str) -> Matching:
@@ -149,7 +199,7 @@ def guess(*, table: Table, found: Questions, zone: str, moment: str) -> Matching
 
 def _guessed_columns(table: Table, found: Questions) -> list[str]:
     exact, called = _headings(found), _called(found)
-    targets, used = [""] * len(table.headers), set[str]()
+    targets, used, headers = [""] * len(table.headers), set[str](), {*table.headers}
 
     def take(index: int, candidates: Sequence[str]) -> None:
         target = next((each for each in candidates if each not in used), "")
@@ -160,21 +210,24 @@ def _guessed_columns(table: Table, found: Questions) -> list[str]:
     for index, header in enumerate(table.headers):
         take(index, exact.get(header, ()))
     for index, header in enumerate(table.headers):
-        if targets[index] or not header or _repeats(header, table.headers):
+        if targets[index] or not header or _repeats(header, headers):
             continue
         for text in (header, _SUFFIX.sub("", header), _NUMBERED.sub("", header)):
-            take(index, called.get(plain(text), ()))
+            names = called.find(text)
+            alike = list(dict.fromkeys(name.thing for name in names))
+            take(index, alike if len(alike) == 1 or len({name.text for name in names}) == 1 else ())
     for index, header in enumerate(table.headers):
         name = header.removeprefix("field.")
         if not targets[index] and metadata.is_key(name) and (name != header or name in found.fields):
             take(index, [f"f:{name}"])
+    by_cell = _questions_of_cells(found)
     for index in range(len(table.headers)):
-        if not targets[index] and not _repeats(table.headers[index], table.headers):
-            take(index, _by_cells(table.column(index), found, used))
+        if not targets[index] and not _repeats(table.headers[index], headers):
+            take(index, _by_cells(table.column(index), by_cell, used))
     return targets
 
 
-def _repeats(header: str, headers: Sequence[str]) -> bool:
+def _repeats(header: str, headers: Set[str]) -> bool:
     """Whether a column of our own exports repeats another one, or is computed again."""
     computed = ("score.", "variable.", "themes.", "sentiment.")
     is_code = header.endswith(".code") and header.removesuffix(".code") in headers
@@ -197,12 +250,12 @@ def _target(column: ExportColumn) -> str:
     return f"b:{column.block.id}" if column.option is None else f"o:{column.block.id}:{column.option.id}"
 
 
-def _called(found: Questions) -> dict[str, list[str]]:
-    """The targets by their possible names, as `plain` writes them."""
-    called: dict[str, list[str]] = {}
+def _called(found: Questions) -> Names[str]:
+    """The targets by their possible names."""
+    called: list[Name[str]] = []
 
     def add(text: str, target: str) -> None:
-        called.setdefault(plain(text), []).append(target)
+        called.append(Name(text, target))
 
     for target, names in _CALLED.items():
         for name in names:
@@ -213,7 +266,7 @@ def _called(found: Questions) -> dict[str, list[str]]:
             add(prompt, _target(column))
             add(name, _target(column))
             continue
-        for text in _option_names(prompt, name, column.option):
+        for text in _option_names(prompt, name, column.block, column.option):
             add(text, _target(column))
     for block_id, block in found.blocks.items():
         prompt, name = ExportColumn(block).text(export_columns.MAX_PART), block.name or ""
@@ -224,34 +277,44 @@ def _called(found: Questions) -> dict[str, list[str]]:
             for text in ("other text", "other", "text", "[other]"):
                 add(f"{name} {text}", f"t:{block_id}")
                 add(f"{prompt} {text}", f"t:{block_id}")
-    return called
+    return Names(called)
 
 
-def _option_names(prompt: str, name: str, option: Option) -> Iterator[str]:
-    """The headers of an option's column in other programs. Signs between the words do not matter."""
+def _option_names(prompt: str, name: str, block: Block, option: Option) -> Iterator[str]:
+    """The headers of an option's column in other programs. A code that is another option's value is none."""
     for text in dict.fromkeys((option.display_text, option.value)):
         yield f"{prompt} {text}"
         yield f"{name} {text}"
-    yield f"{name}_{option.value}"
-    yield f"{name}_{option.code}"
-    yield f"{name}___{option.code}"
-    yield f"{name}___{option.value}"
+    is_value = any(other.value == str(option.code) for other in block.options if other is not option)
+    for text in dict.fromkeys((option.value, *(() if is_value else (str(option.code),)))):
+        yield f"{name}_{text}"
+        yield f"{name}___{text}"
 
 
-def _by_cells(cells: Sequence[str], found: Questions, used: set[str]) -> list[str]:
-    """The question whose options are all cells of a column, if it is the only one without a column."""
-    distinct = {plain(cell) for cell in cells}
-    if not distinct or all(cell.isdigit() for cell in distinct):
+def _questions_of_cells(found: Questions) -> Mapping[str, Set[str]]:
+    """The single punches that have an option of a name, by the name as `plain` writes it."""
+    by_cell: dict[str, set[str]] = {}
+    for block_id, block in found.blocks.items():
+        for option in block.options if block.type == "single_punch" else ():
+            for text in dict.fromkeys((option.display_text, option.value)):
+                by_cell.setdefault(plain(text), set()).add(f"b:{block_id}")
+    return by_cell
+
+
+def _by_cells(cells: Sequence[str], by_cell: Mapping[str, Set[str]], used: Set[str]) -> Sequence[str]:
+    """The question whose options are all cells of a column, if it is the only one without a column.
+
+    The first cell that is no option ends the search.
+    """
+    distinct, alike = dict.fromkeys(cells), None
+    if all(_NUMERIC.fullmatch(cell) for cell in distinct):
         return []
-    alike = [
-        f"b:{block_id}"
-        for block_id, block in found.blocks.items()
-        if block.type == "single_punch"
-        and f"b:{block_id}" not in used
-        and distinct
-        <= {plain(text) for option in block.options for text in (option.display_text, option.value)}
-    ]
-    return alike if len(alike) == 1 else []
+    for cell in distinct:
+        with_it = by_cell.get(plain(cell), frozenset())
+        alike = with_it - used if alike is None else alike & with_it
+        if not alike:
+            return []
+    return [*alike] if alike is not None and len(alike) == 1 else []
 
 
 # --- Cells ------------------------------------------------------------------------------------------

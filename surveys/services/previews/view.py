@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from functools import cached_property
 from typing import Any
 
+from communities.ground.cached import cached_property
 from surveys.engine.flow import vocabulary
 from surveys.engine.language.values import number_text
 from surveys.engine.script import CALCULATED, Block

@@ -197,8 +197,6 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
         settings = communities.get_settings(community_id=actor.community_id)
         default_privacy = project_fields.PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
     violations = list(project_fields.apply_fields(project, fields, default_privacy=default_privacy, at=at))
-    if project.keep_responses_days != was.keep_responses_days:  # it deletes responses
-        access.require_owner(actor=actor, project=project)
     violations += access.ping_faults(actor=actor, after=project.delivery, before=was.delivery)
     violations += _settle_scoring(project, was, fields, stored=stored, at=at)
     if project.response_channel != was.response_channel:
@@ -207,6 +205,7 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
         stored_script = scripts.load(project_id=project.pk, revision=was.revision)
         violations += script_rules.check_anonymous(stored_script)
     violations += _script_setting_faults(project, was)
+    violations += access.settings_faults(actor=actor, after=project, before=was)
     if violations:
         refuse_all(violations)
     access.require_premium(actor=actor, after=project.delivery, before=was.delivery)

@@ -51,7 +51,9 @@ def give_access(*, actor: Actor, project_id: int, member_id: int, level: Level, 
 
     Raises NotFound and Forbidden for all but owners of the project, and refuses as `project_grants.change`.
     """
-    project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
+    # Locked, because a row that is written beside the project's deletion would outlive the project.
+    rows = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)
+    project = lookup.one(rows, project_id)
     access.require_owner(actor=actor, project=project)
     project_grants.change(actor=actor, member_id=member_id, project_id=project.pk, level=level, at=at)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from threading import Lock
 
 import orjson
@@ -17,6 +17,7 @@ from cachetools import LRUCache
 from django.db import transaction
 
 from communities.ground import wire
+from communities.ground.cached import cached_property
 from communities.ground.errors import NotFound
 from surveys.engine.intake.serialization import script_as_json, without_solutions
 from surveys.engine.language.values import day_in_words

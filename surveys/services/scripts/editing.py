@@ -16,14 +16,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from communities.ground.actors import Actor
-from communities.ground.errors import Conflict
+from communities.ground.errors import Conflict, refuse_all
 from communities.ground.transactions import in_transaction
+from surveys.engine.rules import revision as revisions
 from surveys.engine.script import Block, Script
 from surveys.models import Bucket as BucketRow
 from surveys.models import Project
 from surveys.services.ground import access, history, lookup, script_settings
 from surveys.services.scripts import cache as script_cache
-from surveys.services.scripts import planning, storage
+from surveys.services.scripts import outro_edits, planning, storage
 from surveys.services.scripts.cache import Catalogue
 from surveys.services.scripts.planning import NewScript, Plan, faults_of_new, first_buckets, read_new
 from xp.services import achievements
@@ -156,8 +157,14 @@ def require_revision(project: Project, revisions_allowed: Collection[int] | None
 
 
 def save_plan(*, actor: Actor | None, project: Project, plan: Plan, at: datetime) -> Written:
-    """Save a plan for a project that the caller has locked since. Raises the plan's refusal."""
+    """Save a plan for a project that the caller has locked since. Raises the plan's refusal, and refuses what
+    would tell answers to an actor who may not read them (rule 1.90).
+    """
     plan.require_valid()
+    if actor is not None and not access.may_read_people(actor=actor, project=project):
+        block_paths = (*plan.ordered.block_paths, *outro_edits.paths_of(plan.script, plan.ordered))
+        if faults := revisions.telling_changes(plan.before, plan.script, block_paths=block_paths):
+            refuse_all(faults)
     revision = project.revision
     script = _save(project, plan.before, plan.script, plan.new_buckets)
     is_changed = project.revision != revision

@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import partial
 
 from django.db import connection
 
+from communities.ground.cached import cached_property
 from communities.ground.errors import Conflict, InvalidRequest, NotFound, Refusal, ViolationJson, refuse_all
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.intake.ordering import OrderedBlocks, order_blocks, order_patch

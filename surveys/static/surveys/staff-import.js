@@ -40,7 +40,7 @@ for (const box of boxes) {
     if (answer.rows) {
       const rows = /** @type {HTMLTextAreaElement} */ (document.querySelector("textarea[name=rows]"));
       rows.value = answer.rows;
-      rows.form?.querySelector("button[value=check]")?.click();
+      /** @type {HTMLButtonElement | null} */ (rows.form?.querySelector("button[value=check]") ?? null)?.click();
     }
     note.textContent = answer.note ?? "";
     note.classList.toggle("error", Boolean(answer.note));

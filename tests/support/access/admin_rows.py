@@ -36,6 +36,9 @@ NOBODY_DJANGO = "302 403 403 403 403 403 403 403"
 # People who may edit a project. Others who may read it get a page that says that they may not edit it.
 EDITORS = "302 404 403 403 200 200 404 200"
 NO_SUCH_METHOD_FOR_EDITORS = "302 404 403 403 405 405 404 405"
+# The same on tabs of the script and the settings, which members do not open (rule 1.88).
+OWN_EDITORS = "302 404 404 403 200 200 404 200"
+NO_METHOD_FOR_OWN_EDITORS = "302 404 404 403 405 405 404 405"
 # A method that an address does not accept, checked before or after the sign-in and the role.
 NO_SUCH_METHOD_FOR_CREATORS = "401 404 404 405 405 405 404 405"
 NO_SUCH_METHOD_OF_EDITORS = "401 404 404 403 405 405 404 405"
@@ -43,6 +46,7 @@ NO_SUCH_METHOD_OF_LIST = "302 404 404 404 404 405 405 405"
 NO_SUCH_METHOD_FOR_STAFF = "302 405 405 405 405 405 405 405"
 NO_SUCH_METHOD_FOR_ADMINS = "302 404 404 404 404 405 404 405"
 NO_SUCH_METHOD_FOR_MEMBERS = "302 404 405 405 405 405 404 405"
+NO_SUCH_METHOD_OF_SETTINGS = "302 404 404 405 405 405 404 405"
 
 
 def _pages(model: str, **rows: tuple[str, str]) -> dict[str, tuple[str, str]]:
@@ -228,24 +232,27 @@ TABLE: dict[str, tuple[str, str]] = {
     "surveys/analysis/<path:object_id>/history/": (NOBODY, SAME),
     "surveys/analysis/add/": (NOBODY, SAME),
     "surveys/project/": (LIST_OF_MEMBERS, SAME),
-    "surveys/project/<int:project_id>/delivery/": (PAGE_OF_MEMBERS, "302 404 403 403 200 200 404 200"),
+    "surveys/project/<int:project_id>/delivery/": (PAGE_OF_CREATORS, "302 404 404 403 200 200 404 200"),
     "surveys/project/<int:project_id>/history/": (
-        "302 404 403 403 200 200 404 200",
-        NO_SUCH_METHOD_FOR_MEMBERS,
+        "302 404 404 403 200 200 404 200",
+        NO_SUCH_METHOD_OF_SETTINGS,
     ),
     "surveys/project/<int:project_id>/history/<uuid:entry_id>/": (
         PAGE_OF_EDITORS,
-        "302 404 405 405 405 405 404 405",
+        "302 404 404 405 405 405 404 405",
     ),
     "surveys/project/<int:project_id>/history/export/<str:format>/": (
         PAGE_OF_EDITORS,
-        NO_SUCH_METHOD_FOR_MEMBERS,
+        NO_SUCH_METHOD_OF_SETTINGS,
     ),
-    "surveys/project/<int:project_id>/look/": (PAGE_OF_MEMBERS, "302 404 403 403 200 200 404 200"),
-    "surveys/project/<int:project_id>/delivery/preview/": (NO_SUCH_METHOD_FOR_EDITORS, EDITORS),
-    "surveys/project/<int:project_id>/look/preview/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
-    "surveys/project/<int:project_id>/open/": ("302 404 403 403 200 200 404 200", SAME),
-    "surveys/project/<int:project_id>/rename/": ("302 404 403 403 200 200 404 200", SAME),
+    "surveys/project/<int:project_id>/look/": (PAGE_OF_CREATORS, "302 404 404 403 200 200 404 200"),
+    "surveys/project/<int:project_id>/delivery/preview/": (
+        NO_METHOD_FOR_OWN_EDITORS,
+        OWN_EDITORS,
+    ),
+    "surveys/project/<int:project_id>/look/preview/": (PAGE_OF_CREATORS, NO_SUCH_METHOD_OF_SETTINGS),
+    "surveys/project/<int:project_id>/open/": ("302 404 404 403 200 200 404 200", SAME),
+    "surveys/project/<int:project_id>/rename/": ("302 404 404 403 200 200 404 200", SAME),
     "surveys/project/<int:project_id>/responses/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/responses/import/": (EDITORS, "302 404 403 403 303 303 404 303"),
     "surveys/project/<int:project_id>/responses/import/file/": (
@@ -309,7 +316,7 @@ TABLE: dict[str, tuple[str, str]] = {
         EDITORS,
         "302 404 403 403 422 422 404 422",
     ),
-    "surveys/project/<int:project_id>/rewards/": (PAGE_OF_MEMBERS, "302 404 403 403 302 302 404 302"),
+    "surveys/project/<int:project_id>/rewards/": (PAGE_OF_CREATORS, "302 404 404 403 302 302 404 302"),
     "surveys/project/<int:project_id>/script/": (PAGE_OF_CREATORS, NO_SUCH_METHOD_FOR_STAFF),
     "surveys/project/<int:project_id>/script/archived/": (JSON_OF_EDITORS, NO_SUCH_METHOD_OF_EDITORS),
     "surveys/project/<int:project_id>/script/blocks/<int:block_id>/answers/": (
@@ -353,30 +360,42 @@ TABLE: dict[str, tuple[str, str]] = {
     ),
     "surveys/project/<int:project_id>/script/scoring/": (NO_SUCH_METHOD_OF_EDITORS, JSON_OF_EDITORS),
     "surveys/project/<int:project_id>/script/templates/": (JSON_OF_EDITORS, NO_SUCH_METHOD_OF_EDITORS),
-    "surveys/project/<int:project_id>/share/": (PAGE_OF_MEMBERS, "302 404 403 403 302 302 404 302"),
+    "surveys/project/<int:project_id>/share/": (PAGE_OF_CREATORS, "302 404 404 403 302 302 404 302"),
     "surveys/project/<int:project_id>/share/post-again/": (
-        "302 404 403 403 302 302 404 302",
-        "302 404 403 403 302 302 404 302",
+        "302 404 404 403 302 302 404 302",
+        "302 404 404 403 302 302 404 302",
     ),
     "surveys/project/<int:project_id>/share/new-address/": (
-        "302 404 403 403 200 200 404 200",
-        "302 404 403 403 302 302 404 302",
+        "302 404 404 403 200 200 404 200",
+        "302 404 404 403 302 302 404 302",
     ),
     "surveys/project/<int:project_id>/share/short-address/": (
-        "302 404 403 403 302 302 404 302",
-        "302 404 403 403 302 302 404 302",
+        "302 404 404 403 302 302 404 302",
+        "302 404 404 403 302 302 404 302",
     ),
-    "surveys/project/<int:project_id>/share/qr.svg": (PAGE_OF_MEMBERS, SAME),
-    "surveys/project/<int:project_id>/share/qr.png": (PAGE_OF_MEMBERS, SAME),
-    "surveys/project/<int:project_id>/share/values/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
-    "surveys/project/<int:project_id>/share/people/": (EDITORS, "302 404 403 403 404 404 404 404"),
-    "surveys/project/<int:project_id>/share/links/": (EDITORS, "302 404 403 403 422 422 404 422"),
-    "surveys/project/<int:project_id>/share/links/send/": (EDITORS, "302 404 403 403 422 422 404 422"),
-    "surveys/project/<int:project_id>/share/links/file/<str:format>/": (EDITORS, NO_SUCH_METHOD_FOR_EDITORS),
-    "surveys/project/<int:project_id>/share/links/<uuid:link_id>/": (EDITORS, NO_SUCH_METHOD_FOR_EDITORS),
+    "surveys/project/<int:project_id>/share/qr.svg": (PAGE_OF_CREATORS, SAME),
+    "surveys/project/<int:project_id>/share/qr.png": (PAGE_OF_CREATORS, SAME),
+    "surveys/project/<int:project_id>/share/values/": (PAGE_OF_CREATORS, NO_SUCH_METHOD_OF_SETTINGS),
+    "surveys/project/<int:project_id>/share/people/": (
+        OWN_EDITORS,
+        "302 404 404 403 404 404 404 404",
+    ),
+    "surveys/project/<int:project_id>/share/links/": (OWN_EDITORS, "302 404 404 403 422 422 404 422"),
+    "surveys/project/<int:project_id>/share/links/send/": (
+        OWN_EDITORS,
+        "302 404 404 403 422 422 404 422",
+    ),
+    "surveys/project/<int:project_id>/share/links/file/<str:format>/": (
+        OWN_EDITORS,
+        NO_METHOD_FOR_OWN_EDITORS,
+    ),
+    "surveys/project/<int:project_id>/share/links/<uuid:link_id>/": (
+        OWN_EDITORS,
+        NO_METHOD_FOR_OWN_EDITORS,
+    ),
     "surveys/project/<int:project_id>/share/links/<uuid:link_id>/revoke/": (
-        NO_SUCH_METHOD_FOR_EDITORS,
-        "302 404 403 403 303 303 404 303",
+        NO_METHOD_FOR_OWN_EDITORS,
+        "302 404 404 403 303 303 404 303",
     ),
     "surveys/project/<path:object_id>/change/": ("302 404 302 302 302 302 404 302", SAME),
     "surveys/project/<path:object_id>/delete/": ("302 404 302 302 302 302 404 302", SAME),

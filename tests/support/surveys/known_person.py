@@ -14,9 +14,9 @@ from django.db.models import Model
 
 from communities.ground.actors import ActingKey, Actor
 from communities.ground.audit_actions import Action
-from communities.models import ApiKey, Community, Member, User
+from communities.models import ApiKey, Community, Member, ProjectGrant, User
 from communities.services.trail import audit
-from surveys.models import Project
+from surveys.models import Project, Reminder
 from surveys.services.ai_work import draft_generation
 from surveys.services.conversations import admission, gifts
 from surveys.services.conversations import service as conversations
@@ -140,6 +140,8 @@ def everywhere(caller: Caller) -> Person:
         at=AT,
     )
     _wants_a_script(made.member, caller)
+    ProjectGrant.objects.create(member=made.member, project_id=poll["id"], level="own")
+    Reminder.objects.create(project_id=poll["id"], planned_by=user, due_at=AT)
     return made
 
 

@@ -128,11 +128,11 @@ def test_the_tab_says_how_far_each_limit_is_used(staff: Staff) -> None:
     ("access", "privacy", "count"),
     [
         ("creator", "anonymous", 0),
-        ("creator", "transparent", 2),
+        ("creator", "transparent", 0),
         ("admin", "anonymous", 2),
     ],
 )
-def test_other_creators_see_no_figures_of_anonymous_limits(
+def test_people_who_only_edit_see_no_figures_of_limits(
     staff: Staff, access: str, privacy: str, count: int
 ) -> None:
     """Rule 7.122."""

@@ -63,6 +63,7 @@ def test_admins_see_what_failed_with_its_reason() -> None:
 
     for expected in ("No answer here.", "Lost.", "Answer 500", "Given up. Gone.", "SMTPRecipientsRefused"):
         assert expected in text
+    assert text.count("Messages to Hook here") == text.count("Colloquy tries them again by itself.") == 1
     assert text.count("Personal link to Survey here") == 1
     assert "elsewhere" not in text
     assert "example.org" not in text  # addresses are nobody's business

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
 from django.utils import timezone
 
-from communities.ground.actors import Actor, Level
+from communities.ground.actors import Level
 from communities.ground.errors import Conflict, Forbidden, NotFound
 from communities.models import AuditEntry, Member, ProjectGrant, User
 from communities.services.people import project_grants
@@ -16,7 +15,6 @@ from surveys.models import Project
 from surveys.services.people import service as people
 from surveys.services.people.merging import merge_users
 from surveys.services.projects import sharing
-from surveys.services.projects.service import update_project
 from tests.factories import MemberFactory
 from tests.support.caller import TEXT, Caller
 from tests.support.moments import NOON
@@ -111,19 +109,6 @@ def test_editors_count_no_answers_of_anonymous_projects(staff: Staff, privacy: s
 
     assert [editor.send("get", each).status_code for each in pages] == [status, status]
     assert [owner.send("get", each).status_code for each in pages] == [200, 200]
-
-
-def test_editors_do_not_shorten_how_long_responses_are_kept(staff: Staff) -> None:
-    """Rule 1.82."""
-    project = scenario.project(TEXT)
-    fields = {"settings": {"keep_responses_days": 1}}
-    editing = Actor(1, "member", project.community_id, "custom", grants={project.pk: Level.EDIT})
-
-    with pytest.raises(Forbidden):
-        update_project(actor=editing, project_id=project.pk, fields=fields, at=NOON)
-    page = given("edit", project).read(tab(project.pk, "delivery"))
-
-    assert re.search(r'name="keep_responses_days"[^>]*disabled', page)
 
 
 def test_creators_see_no_drafts_of_others_but_those_they_were_given(staff: Staff) -> None:

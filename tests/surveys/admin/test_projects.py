@@ -208,7 +208,7 @@ def test_a_member_sees_open_projects_and_may_do_nothing_to_them() -> None:
         assert member.client.get(f"{LIST}{act}/?id={open_one.pk}").status_code == 404
     assert member.client.post(f"{LIST}restore/", {"id": open_one.pk}).status_code == 302
     assert member.client.get(f"{LIST}add/").status_code == 404
-    assert member.client.get(tab(open_one.pk, "open")).status_code == 403
+    assert member.client.get(tab(open_one.pk, "open")).status_code == 404
 
 
 def test_figures_of_anonymous_projects_of_others_change_in_steps() -> None:

@@ -146,7 +146,8 @@ def test_the_model_gets_nothing_else_of_the_respondent(caller: Caller, anthropic
     write(talk.id)
 
     assert "Ultramarine" in caller.get(f"/responses/{talk.id}").content.decode()
-    assert data_in(anthropic.requests[0].body)["question"] == "…, you like …: what should we change?"
+    told = data_in(anthropic.requests[0].body)["question"]
+    assert told == "…, you like [Which colour?]: what should we change?"
 
 
 def test_both_questions_and_their_answers_are_part_of_the_response(asked: Talk, anthropic: Loopback) -> None:

@@ -6,6 +6,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from communities.models import Community
 from surveys.ai.provider import ProposedScript, RevisionRequest
@@ -559,3 +561,19 @@ def test_the_versions_of_another_script_are_no_versions_of_this_one() -> None:
 
     assert scene.ask({"version": entry["id"]}).status_code == 404
     assert versions(scene) == []
+
+
+def test_the_list_of_versions_reads_no_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They may be megabytes (rule 3.190)."""
+    scene = Scene()
+    for prompt in ("One?", "Two?"):
+        write(scene, [TEXT | {"prompt": prompt}])
+
+    with CaptureQueriesContext(connection) as sent:
+        found = versions(scene)
+
+    assert [(each["added"], each["removed"], each["changed"]) for each in found] == [(1, 1, 0), (1, 1, 0)]
+    [reading] = [each["sql"] for each in sent if "jsonb_path_query_array" in each["sql"]]
+    columns = reading.partition(" FROM ")[0]
+    assert '"communities_auditentry"."before"' not in columns
+    assert '"communities_auditentry"."after"' not in columns

@@ -14,10 +14,13 @@ from django.utils import timezone
 from communities.ground.errors import InvalidRequest
 from surveys.models import Conversation, Project, ResponseFile
 from surveys.services.exports import service as exports
-from surveys.services.imports import files, service, tables
+from surveys.services.imports import files, matching, service, tables
+from surveys.services.imports.cells import RowReader
 from surveys.services.imports.files import OpenFile
+from surveys.services.imports.matching import cased
 from tests.support.caller import Caller
 from tests.support.dumps import dump
+from tests.support.staff import client_of
 from tests.support.surveys.round_trips import COLOURS, answered_by_many, copied
 
 pytestmark = pytest.mark.django_db
@@ -197,6 +200,56 @@ def test_options_are_written_as_labels_values_or_codes(caller: Caller, written: 
     assert [each["which"] for each in answers_in(project)] == ["One"]
 
 
+NEAR = [
+    ["-2", "-1", "0", "1", "2"],
+    ["C", "C++", "C#", "c", "C--"],
+    ["<18", ">18", "18", "≥18", "18+"],
+    ["A", "A-", "A+", "A*", "a"],
+    ["Red Green", "Red", "Green", "Red, Green", "red  green", "Red-Green", "Red; Green", "Red|Green"],
+    ["Yes", "Yes!", "Yes?", "YES", "yes."],
+    ["0.5", ".5", "5", "-.5", "-0.5", "0,5"],
+    ["👍", "👎", "👍 Good", "Good", "$ 5", "€ 5", "5 %", "5"],
+    ["?", "??", "!", "-", "--", "…"],
+]
+
+
+@pytest.mark.parametrize("texts", NEAR, ids=lambda texts: texts[0])
+@pytest.mark.parametrize("named", ["labels", "values"])
+@pytest.mark.parametrize("type", ["single_punch", "multi_punch"])
+def test_options_that_differ_by_signs_are_not_mistaken(
+    caller: Caller, texts: list[str], named: str, type: str
+) -> None:
+    """Rule 6.350."""
+    options = [
+        {"value": text} if named == "values" else {"value": f"v{n}", "label": text}
+        for n, text in enumerate(texts)
+    ]
+    project = caller.make_open({"type": type, "name": "which", "prompt": "Which?", "options": options})
+    odd = [text.swapcase().replace("-", "−") for text in texts]
+    cells = [*texts, *odd, *(f"{text}; {texts[0]}" for text in texts)]
+    opened = take(caller, project, csv_of(["which", "n"], *([cell, str(n)] for n, cell in enumerate(cells))))
+    reader = RowReader(
+        Project.objects.get(pk=project["id"]), opened.table, opened.matching, opened.found, "en"
+    )
+
+    block = opened.found.block(opened.matching.columns[0])
+    assert block is not None
+    label_of = {option.id: option.display_text for option in block.options}
+    for n, cell in enumerate(cells):
+        row = reader.read(n)
+        answers = row.sent.answers if row.sent else []
+        read = [label_of[answer.option_id] for answer in answers]
+        if row.faults or not read:
+            assert row.faults or cell in opened.matching.missing
+            assert n >= len(texts) or cell in opened.matching.missing, row.faults
+        elif n < len(texts):
+            assert read == [cell]
+        elif n < 2 * len(texts):
+            assert [cased(text) for text in read] == [cased(texts[n - len(texts)])]
+        else:
+            assert read in ([texts[n - 2 * len(texts)], texts[0]], [cell], [texts[0]])
+
+
 def test_faulty_rows_are_named_and_left_out(caller: Caller) -> None:
     """Rule 6.343."""
     project = caller.make_open(*FORM[1:])
@@ -318,3 +371,60 @@ def test_a_file_is_forgotten_after_a_day(caller: Caller) -> None:
     files.take_up(at=timezone.now() + files.KEPT * 1.1)
 
     assert not ResponseFile.objects.exists()
+
+
+def wide(count: int, cells: int = 0) -> bytes:
+    headers = [f"zz{n}" for n in range(count)]
+    return csv_of(headers, *([f"hello {n}"] * count for n in range(cells + 1)))
+
+
+def test_options_are_folded_once_for_all_columns(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 6.351."""
+    options = [{"value": f"v{n}", "label": f"Option {n}"} for n in range(50)]
+    blocks = [
+        {"type": "single_punch", "name": f"q{n}", "prompt": f"Which {n}?", "options": options}
+        for n in range(20)
+    ]
+    stored = Project.objects.get(pk=caller.make(*blocks)["id"])
+    found, folded, plain = matching.questions(stored), [], matching.plain
+    monkeypatch.setattr(matching, "plain", lambda text: folded.append(text) or plain(text))
+    counts = []
+
+    for count in (10, 110):
+        table = tables.read(wide(count, cells=50))
+        matching.guess(table=table, found=found, zone="UTC", moment="2026-01-01T00:00:00+00:00")
+        counts.append(len(folded))
+        folded.clear()
+
+    assert counts[0] >= 20 * 2 * 50
+    assert counts[1] - counts[0] <= 100 * 5  # a header in up to four forms, and a cell
+
+
+def test_a_page_shows_some_of_the_columns_and_keeps_the_others(caller: Caller) -> None:
+    """Rule 6.351."""
+    project = caller.make_open(*FORM[4:5])
+    address = f"/admin/surveys/project/{project['id']}/responses/import/"
+    client = client_of(caller.community)
+    data = csv_of([*(f"zz{n}" for n in range(120)), "age"], ["20"] * 121)
+    assert client.post(f"{address}file/", data, content_type="text/csv").status_code == 200
+    target = ResponseFile.objects.get().matching["columns"][120]
+
+    def fields(page: Any) -> dict[str, str]:
+        form = page.context["form"]
+        moment = form["moment"].value()
+        sent = {name: form[name].value() or "" for name in form.fields}
+        return sent | {"moment": moment.strftime("%Y-%m-%dT%H:%M"), "first": str(form.first)}
+
+    first = client.get(address)
+    sent = fields(first)
+    assert [name for name in sent if name.startswith("column_")] == [f"column_{n}" for n in range(50)]
+    after = client.post(address, sent | {"do": "after", "column_3": "id"})
+    assert (after.status_code, after["Location"]) == (303, f"{address}?first=50")
+    last = client.get(f"{address}?first=9999")
+    assert last.context["form"].shown == range(100, 121)
+    twice = client.post(address, fields(last) | {"do": "check", "column_100": target})
+
+    assert twice.status_code == 422
+    assert "The columns 101 and 121 of the file are matched with this." in twice.content.decode()
+    columns = ResponseFile.objects.get().matching["columns"]
+    assert (columns[3], columns[120], sum(map(bool, columns))) == ("id", target, 2)

@@ -13,7 +13,7 @@ import { plainText } from "./reach.js";
 import { carryName } from "./renaming.js";
 
 const GOES_ON = "AI goes on writing. The button says when it is ready.";
-const WAYS = { sentence: "A sentence", change: "A change by AI", template: "A template", file: "A file",
+const WAYS = { sentence: "A sentence", change: "A change by AI", template: "A template", file: "A file or text",
   project: "Another project", version: "An earlier version" };
 const IS_LIVE = "While the project is open, its script cannot be replaced. Close the project first.";
 const WORDS = { sentence: "Start from…", change: "Change by AI…" };
@@ -330,6 +330,7 @@ class Start {
   #file() {
     const read = () => this.#read(field.files?.[0], format.value);
     const field = h("input", { type: "file", id: "start-file", "aria-describedby": "start-file-help", onchange: read });
+    const pasted = h("textarea", { id: "start-text", class: "entry", rows: "6" });
     const format = h("select", { id: "start-format", class: "entry", onchange: read },
       Object.entries(FORMATS).map(([value, name]) => h("option", { value }, name)));
     return [
@@ -337,7 +338,11 @@ class Start {
         h("label", { for: "start-file" }, "A script that was exported here, or a questionnaire of another system"),
         h("p", { class: "help", id: "start-file-help" }, "XLSForm, SurveyJS, Typeform, Formbricks, LimeSurvey, "
           + "Qualtrics, REDCap, a table (CSV), or a text with numbered questions."), field),
-      h("div", { class: "start-file" }, h("label", { for: "start-format" }, "Format"), format)];
+      h("div", { class: "start-file" }, h("label", { for: "start-format" }, "Format"), format),
+      h("div", { class: "start-file" },
+        h("label", { for: "start-text" }, "Or paste numbered questions, with their options below them"), pasted,
+        h("button", { type: "button", class: "button second", onclick: () => this.#readPasted(pasted.value) },
+          "Read the text"))];
   }
 
   /** A script that was exported here is taken as it is; the server converts every other file.
@@ -355,6 +360,14 @@ class Start {
     if (visit !== this.#visit) return;
     if (blocks) await this.#fetch({ blocks }, `Import ${file.name}`);
     else await this.#convert(file, format);
+  }
+
+  /** @param {string} words */
+  async #readPasted(words) {
+    this.#visit += 1;
+    this.result.replaceChildren();
+    if (words.trim()) await this.#convert(new File([words], "the pasted text"), "text");
+    else this.#tell("Paste the questions first.");
   }
 
   async #convert(file, format) {

@@ -64,7 +64,7 @@ const DARK = /prefers-color-scheme:\s*dark/;
 /** Draws the page in the frame by day or by night, as chosen: its rules for the night hold or not. */
 function showScheme(frame, scheme) {
   const shown = frame.contentDocument;
-  if (!shown) return;
+  if (!shown?.documentElement) return; // its load draws it
   for (const rule of [...shown.styleSheets].flatMap((sheet) => [...sheet.cssRules])) {
     if (!(rule instanceof shown.defaultView.CSSMediaRule)) continue;
     const own = nightRules.get(rule) ?? DARK.test(rule.media.mediaText);

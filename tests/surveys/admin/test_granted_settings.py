@@ -1,0 +1,183 @@
+"""Which settings and which parts of a script somebody with `edit` changes: none that tells single answers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from communities.ground.actors import Actor, Level
+from communities.ground.errors import InvalidRequest
+from surveys.models import Project
+from surveys.models.project import SETTINGS
+from surveys.services.projects import script_writes
+from surveys.services.projects.service import update_project
+from surveys.services.representations import script as script_json
+from tests.factories import MemberFactory
+from tests.support.moments import NOON
+from tests.support.surveys import scenario
+from tests.support.surveys.project_tabs import draft, form_of, project_staff, send, tab
+
+pytestmark = pytest.mark.django_db
+
+QUOTA = {"where": 'Q0 = "red"', "limit": 1, "message": None}
+END = {"where": 'Q0 = "red"', "message": None, "url": "https://a.example/", "label": None, "redirect": False}
+PLAIN_END = {"url": "https://a.example/", "label": "On", "redirect": True}
+# A new value of each setting, and the privacy modes in which owners alone write it.
+OPEN, ALL = "", "anonymous semi-private transparent"
+UNREAD = "anonymous semi-private"
+VALUES: dict[str, tuple[Any, str]] = {
+    "privacy_mode": (None, ALL),
+    "keep_responses_days": (9, ALL),
+    "quotas": ([QUOTA], UNREAD),
+    "ends": ([END], UNREAD),
+    "max_completes": (9, "anonymous"),
+    "end": (PLAIN_END, OPEN),
+    "max_completes_per_user": (3, OPEN),
+    "change_poll": (True, OPEN),
+    "poll_results_mode": ("public", OPEN),
+    "reveal_results": (True, OPEN),
+    "share_results": (True, OPEN),
+    "lock_graded_answers": (False, OPEN),
+    "hidden_fields": ({"campaign": ["mail"]}, OPEN),
+    "consent": ("I agree", OPEN),
+    "max_begun_per_minute": (7, OPEN),
+    "advance_on_choice": (False, OPEN),
+    "review": (True, OPEN),
+    "mail_copy": (True, OPEN),
+    "indexed": (True, OPEN),
+}
+OTHER_MODE = {"anonymous": "transparent", "semi-private": "transparent", "transparent": "semi-private"}
+
+
+def editor(project: Project, level: Level = Level.EDIT) -> Actor:
+    user_id = MemberFactory.create(community=project.community).user_id
+    return Actor(user_id, "member", project.community_id, "custom", grants={project.pk: level})
+
+
+def refused(project: Project, level: Level = Level.EDIT, **sent: Any) -> set[str]:
+    """The fields that a change by somebody with this level is refused for."""
+    actor = editor(project, level)
+    try:
+        update_project(actor=actor, project_id=project.pk, fields={"settings": sent}, at=NOON)
+    except InvalidRequest as refusal:
+        return {each["field"] for each in refusal.violations}
+    return set()
+
+
+def test_every_setting_has_a_row() -> None:
+    assert set(VALUES) == set(SETTINGS)
+
+
+@pytest.mark.parametrize("privacy", OTHER_MODE)
+def test_editors_write_no_setting_that_tells_single_answers(privacy: str) -> None:
+    """Rules 1.82 and 1.89."""
+    wrong = []
+    for name, (value, closed) in VALUES.items():
+        project = draft(privacy_mode=privacy)
+        sent = {name: OTHER_MODE[privacy] if name == "privacy_mode" else value}
+        found = refused(project, **sent)
+        is_closed = privacy in closed.split()
+        if is_closed != (f"settings.{name}" in found) or bool(found) != is_closed:
+            wrong.append((name, found))
+        if f"settings.{name}" in refused(project, Level.OWN, **sent):
+            wrong.append((name, "owner"))
+
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    "url", ["https://a.example/?id=[response_id]", "https://a.example/?a=[Q0]", "https://a.example/[field.x]"]
+)
+def test_editors_send_no_tokens_to_another_site(url: str) -> None:
+    """Rule 1.89."""
+    project = draft(privacy_mode="semi-private")
+
+    assert refused(project, end={**PLAIN_END, "url": url}) == {"settings.end.url"}
+    assert refused(project, Level.OWN, end={**PLAIN_END, "url": url}) == set()
+    assert refused(project, end={"label": "Further"}) == set()
+
+
+def test_what_owners_have_set_stays_when_editors_save_other_fields() -> None:
+    """Rule 1.89."""
+    project = draft(privacy_mode="semi-private")
+    owned = {"quotas": [QUOTA], "ends": [END], "end": {**PLAIN_END, "url": "https://a.example/?a=[Q0]"}}
+    assert refused(project, Level.OWN, **owned) == set()
+    staff = project_staff("member").given("edit", project.pk)
+
+    answer = send(staff, project, "delivery", consent="I agree")
+
+    assert answer.status_code == 302
+    project.refresh_from_db()
+    assert project.consent == "I agree"
+    assert {name: getattr(project, name) for name in owned} == owned
+    page = staff.read(tab(project.pk, "delivery"))
+    for name in ("keep_responses_days", "quotas-0-where", "ends-0-url", "privacy_mode"):
+        assert re.search(rf'name="{name}"[^>]*disabled', page), name
+
+
+def test_a_form_that_sends_them_all_the_same_changes_nothing() -> None:
+    """Rule 1.89."""
+    project = draft(privacy_mode="semi-private")
+    staff = project_staff("member").given("edit", project.pk)
+    form = form_of(staff.client.get(tab(project.pk, "delivery")))
+    own = {"quotas-0-where": 'Q0 = "red"', "quotas-0-limit": "1", "privacy_mode": "transparent"}
+
+    staff.client.post(tab(project.pk, "delivery"), {**form, **own})
+    answer = staff.client.post(tab(project.pk, "delivery"), {**form, "end_url": "https://a.example/[Q0]"})
+
+    project.refresh_from_db()
+    assert (project.quotas, project.end, project.privacy_mode) == ([], None, "semi-private")
+    assert "only owners of the project and admins change this" in answer.content.decode()
+
+
+# --- Scripts ----------------------------------------------------------------------------------------------
+
+LINK = {"type": "content_block", "name": "bye", "prompt": "[Go on](https://a.example/?a=[Q0])"}
+GIFT = {
+    "type": "action_block",
+    "name": "gift",
+    "prompt": "Thanks.",
+    "action_kind": "give_xp",
+    "action_config": {"xp_amount": 5},
+}
+TOLD = {**GIFT, "precondition": 'Q0 = "red"'}
+
+
+def written(project: Project, *more: Any, level: Level = Level.EDIT, to: Any = None) -> set[str]:
+    """The fields that a script with more blocks is refused for."""
+    project = Project.objects.get(pk=project.pk)
+    blocks = [*script_json.all_blocks(project, scenario.script(project)), *more]
+    blocks = [to(dict(each)) for each in blocks] if to else blocks
+    try:
+        script_writes.replace_script(
+            actor=editor(project, level),
+            project_id=project.pk,
+            body={"blocks": [each for each in blocks if each.get("section") != "outro"]},
+            revisions_allowed=None,
+            at=NOON,
+        )
+    except InvalidRequest as refusal:
+        return {each["field"] for each in refusal.violations}
+    return set()
+
+
+def test_editors_write_no_script_that_tells_who_answered_what() -> None:
+    """Rule 1.90."""
+    project = draft(privacy_mode="semi-private")
+
+    assert written(project, LINK) == {"blocks[1].prompt"}
+    assert written(project, TOLD) == {"blocks[1].action_kind"}
+    assert written(draft(privacy_mode="transparent"), LINK, TOLD) == set()
+    assert written(project, GIFT) == set()
+    assert written(project, {**TOLD, "name": "more"}, LINK, level=Level.OWN) == set()
+
+    def renamed(block: Any) -> Any:
+        return {**block, "name": "colour"} if block["name"] == "q0" else block
+
+    def generous(block: Any) -> Any:
+        return {**block, "action_config": {"xp_amount": 6}} if block["name"] == "more" else block
+
+    assert written(project, to=renamed) == set()
+    assert written(project, to=generous) == {"blocks[2].action_kind"}
