@@ -138,7 +138,7 @@ def test_a_long_answer_is_judged_by_its_beginning():
 
 
 @pytest.mark.parametrize(
-    ("answer", "sentiment"),
+    ("answer", "wanted"),
     [
         ("Can't cancel a session on the website without ringing up", "negative"),
         ("Can't complain about the price", "positive"),
@@ -146,5 +146,5 @@ def test_a_long_answer_is_judged_by_its_beginning():
         ("Love the pool but the changing rooms are dirty.", "neutral"),
     ],
 )
-def test_what_cannot_be_done_and_mixed_answers_are_no_praise(answer: str, sentiment: str) -> None:
-    assert sentiment_of(answer, "en") == sentiment
+def test_what_cannot_be_done_and_mixed_answers_are_no_praise(answer: str, wanted: str) -> None:
+    assert sentiment.sentiment_of(answer, "en") == wanted

@@ -21,7 +21,7 @@ from surveys.ai.local.drafts.conditions import Condition
 from surveys.ai.local.drafts.formats import DATE, Format
 from surveys.ai.local.drafts.length import MutableBlock
 from surveys.ai.local.drafts.library import RawBlock
-from surveys.ai.local.drafts.noun_phrases import is_noun_phrase, is_statement
+from surveys.ai.local.drafts.noun_phrases import AGREEMENT, is_noun_phrase, is_statement
 from surveys.ai.local.drafts.phrasing import addressed, question_from
 from surveys.ai.local.drafts.stems import EMPTY, word_set
 from surveys.engine.script import SCALES, title_case
@@ -198,7 +198,8 @@ def _block_for(
         thing = ask.text if price.start() else f"{ask.text[price.end() :].strip()}{price[0]}"
         return {"type": "open_numeric", "prompt": _filled(HOW_MANY, thing.strip(), language), "min": 0}
     if is_agreed and spoken == language and not ask.is_question and is_statement(ask.text, language):
-        said = re.sub(r"\bi\b", "I", ask.text) if language == "en" else ask.text
+        said = re.sub(rf"\s[-–—]\s(?:{AGREEMENT.pattern}).*$", "", ask.text, flags=re.IGNORECASE)
+        said = re.sub(r"\bi\b", "I", said) if language == "en" else said
         wanted = ask.format if ask.format.is_scale else scale
         ends = ("Strongly disagree", "Strongly agree")
         return with_scale({"prompt": _filled(AGREE, said, language)}, wanted, language, ends)

@@ -64,12 +64,14 @@ def draft_for_intent(request: ScriptRequest) -> ProposedScript:
     """
     request = replace(request, intent=clean(request.intent))
     wishes = read_wishes(request.intent)
-    intent = read_intent(replace(request, intent=wishes.text))
+    spoken = languages.language_of(request.intent, locale=request.locale)
+    intent = read_intent(replace(request, intent=wishes.text), language=spoken)
     language = written_language(intent, wishes)
     if intent.language not in languages.written_languages():
         intent = replace(intent, language=language)
     text, _, _ = additions(wishes.text, intent.language)
-    intent = replace(intent, question_count=read_intent(replace(request, intent=text)).question_count)
+    counted = read_intent(replace(request, intent=text), language=spoken)
+    intent = replace(intent, question_count=counted.question_count)
     asks = read_asks(clean(wishes.text), intent.language, is_poll=request.type == "poll")
     draft = _Draft(request, wishes, intent, asks, language)
     return draft.poll() if request.type == "poll" else draft.survey()
@@ -163,16 +165,16 @@ class _Draft:
             blocks = _on_scale(blocks, self.asks.scale)
         understood += [f"There are no questions about {what}." for what in composed.not_asked]
         unmet = composed.unmet + self._unmet_count(blocks)
-        left = self._leftovers(
-            blocks, [*unmet, *composed.words, *composed.not_asked, *match.words, *match.template.keywords]
-        )
+        used = [*unmet, *composed.words, *composed.not_asked, *match.words, *match.template.keywords]
+        left = self._leftovers(blocks, [*used, *AGREEMENT.findall(self.request.intent)])
         if left.parts:
             unmet.append(f"Not used: {', '.join(f'“{part}”' for part in left.parts)}.")
         made, not_made = len(composed.blocks), len(composed.unmet)
         most = 1.0 if left.covered == 1.0 and not unmet else 0.95
         if not composed.blocks and left.covered < _COVERED:
             most = _LITTLE
-        confidence = max(match.confidence, 0.9 * made / (made + not_made) if made > 1 else 0.0)
+        is_made = made > 1 or (made and left.covered > _MOSTLY)
+        confidence = max(match.confidence, 0.9 * made / (made + not_made) if is_made else 0.0)
         return self._finished(
             blocks,
             is_scored=is_scored,
@@ -222,8 +224,7 @@ class _Draft:
         """
         text = self.asks.rest or ("" if len(self.asks.asks) > 1 else self.wishes.text)
         rest = replace(
-            read_intent(replace(self.request, intent=text)),
-            language=self.intent.language,
+            read_intent(replace(self.request, intent=text), language=self.intent.language),
             question_count=self.intent.question_count,
             option_count=self.intent.option_count,
             listed_options=self.intent.listed_options,

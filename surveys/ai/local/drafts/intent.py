@@ -64,10 +64,10 @@ class Intent:
     text: str = ""
 
 
-def read_intent(request: ScriptRequest) -> Intent:
-    """Read the facts in a request. Any text gives a result."""
+def read_intent(request: ScriptRequest, *, language: str | None = None) -> Intent:
+    """Read the facts in a request. Any text gives a result. `language` is that of the text, if known."""
     text = clean(request.intent)
-    language = languages.language_of(text, locale=request.locale)
+    language = language or languages.language_of(text, locale=request.locale)
     if language in languages.written_languages()[1:]:
         return _read_foreign(text, request, language)
     is_poll = request.type == "poll"

@@ -63,7 +63,7 @@ _NO_LIST = {"ar", "bg", "uk", "ru", "el", "he", "hi", "zh", "ja", "ko", "fa"}
 # Letters and marks that only one of our languages has.
 _LETTERS = {
     "de": re.compile(r"[ßÄÖÜ]|[a-zß]ä|ä[a-z]|ö[a-z]"),
-    "fr": re.compile(r"[èêœ]|\b(?:[ldns]|qu|jusqu)['’]\w| [?:!]", re.IGNORECASE),
+    "fr": re.compile(r"[èœ]|\b(?:[ldns]|qu|jusqu)['’]\w| [?:!]", re.IGNORECASE),
     "es": re.compile(r"[ñ¿¡]|ción\b", re.IGNORECASE),
     "pt": re.compile(r"[ãõ]|ções\b", re.IGNORECASE),
 }

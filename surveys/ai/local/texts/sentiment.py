@@ -39,7 +39,7 @@ _CLAUSE = regex.compile(
 _BUT = regex.compile(
     r"\b(?:but|although|though|however|aber|jedoch|allerdings|mais|pourtant|pero|aunque|mas|porem)\b"
 )
-_CLEAR = 0.5  # A clause with this much praise or blame is clear.
+_COMPARABLE = 0.6  # Praise and blame balance each other if one is at least this part of the other.
 _MAX_CLAUSES = 60
 _WORDS_BEFORE, _WORDS_AFTER = 3, 2  # A negation counts at most this many words before or after a word.
 _DENIED_BLAME = 0.6  # `no bugs` is praise, though less than `great`.
@@ -128,8 +128,9 @@ def sentiment_of(answer: str, language: str | None) -> Sentiment:
         clauses = [clause for clause in _CLAUSE.split(text) if clause and clause.strip()]
         scores = [_score(clause, language) for clause in clauses[:_MAX_CLAUSES]]
         score = sum(scores)
-        if _BUT.search(plain(text)) and max(scores) > _CLEAR and min(scores) < -_CLEAR:
-            return "neutral"  # One clause praises and another blames.
+        praise, blame = (max(sign * each for each in scores or [0.0]) for sign in (1, -1))
+        if _BUT.search(plain(text)) and min(praise, blame) > _COMPARABLE * max(praise, blame):
+            return "neutral"  # One clause praises and another blames as much.
     if score > _THRESHOLD:
         return "positive"
     return "negative" if score < -_THRESHOLD else "neutral"
