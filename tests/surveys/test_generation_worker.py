@@ -40,7 +40,7 @@ def test_the_local_provider_makes_one_while_the_caller_waits(caller):
         "generated_by": "local",
         "error": None,
         "method": "template",
-        "confidence": 0.3,
+        "confidence": 0.9,
         "understood": ["Questions taken from your sentence: how the club evening was."],
         "unmet": [],
     }

@@ -80,13 +80,13 @@ def parted(sentence: str, language: str) -> tuple[str, str | None, str]:
                 ("", sentence, "") if is_item else (sentence[: clause.start()], sentence[clause.end() :], "")
             )
         with_list = re.search(r",?\s(?:with|mit|avec|con|com)\s{1,3}", depth_free)
-        items = list_items(sentence[with_list.end() :], language) if with_list else []
+        listed = list_items(sentence[with_list.end() :], language) if with_list else []
         if (
             with_list
-            and len(items) > 1
+            and len(listed) > 1
             and all(
                 find(item, language) or re.match(INTERROGATIVE[language], item, re.IGNORECASE)
-                for item in items
+                for item in listed
             )
         ):
             return sentence[: with_list.start()], sentence[with_list.end() :], ""
