@@ -74,10 +74,10 @@ def test_every_setting_has_a_row() -> None:
 @pytest.mark.parametrize("privacy", OTHER_MODE)
 def test_editors_write_no_setting_that_tells_single_answers(privacy: str) -> None:
     """Rules 1.82 and 1.89."""
-    wrong = []
+    wrong: list[tuple[str, object]] = []
     for name, (value, closed) in VALUES.items():
         project = draft(privacy_mode=privacy)
-        sent = {name: OTHER_MODE[privacy] if name == "privacy_mode" else value}
+        sent: dict[str, Any] = {name: OTHER_MODE[privacy] if name == "privacy_mode" else value}
         found = refused(project, **sent)
         is_closed = privacy in closed.split()
         if is_closed != (f"settings.{name}" in found) or bool(found) != is_closed:
@@ -187,7 +187,7 @@ def test_editors_write_no_script_that_tells_who_answered_what() -> None:
 def test_the_editor_names_them_while_one_writes() -> None:
     """Rule 1.90."""
     project = draft(privacy_mode="semi-private")
-    blocks = [*script_json.all_blocks(project, scenario.script(project)), LINK, TOLD]
+    blocks: list[Any] = [*script_json.all_blocks(project, scenario.script(project)), LINK, TOLD]
     blocks = [each for each in blocks if each.get("section") != "outro"]
 
     checked = {

@@ -339,7 +339,7 @@ def _with_limit(
     several = [n for n in places if blocks[n]["type"] == "multi_punch"]
     for place in (listed if is_composed else [*listed, *several, *places])[:1]:
         understood.append(f"At most {at_most} options can be chosen.")
-        limited = {**blocks[place], "type": "multi_punch", "max": at_most}
-        return [*blocks[:place], limited, *blocks[place + 1 :]]
+        changed = {**blocks[place], "type": "multi_punch", "max": at_most}
+        return [*blocks[:place], changed, *blocks[place + 1 :]]
     unmet.append(f"No question has more than {at_most} options, of which up to {at_most} could be chosen.")
     return blocks
