@@ -505,3 +505,10 @@ def test_confidence_is_below_seven_tenths_with_a_part_that_is_told() -> None:
 
     assert draft.confidence is not None
     assert draft.confidence < 0.7
+
+
+def test_options_that_look_the_same_are_one() -> None:
+    draft = draft_from("Poll: which colour? Red, R\N{ZERO WIDTH SPACE}ed, Blue", "poll")
+
+    [question] = questions(draft)
+    assert [option["value"] for option in question["options"]] == ["Red", "Blue"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from communities.ground.sent_text import sent_text
+from communities.ground.sent_text import appearance, sent_text
 from surveys.ai.local.drafts.stems import word_set
 
 
@@ -177,7 +177,7 @@ def split_options(text: str, language: str) -> tuple[str, ...]:
             continue
         if len(option) > 100 or len(option.split()) > _MAX_WORDS_OF_OPTION:
             return ()
-        options.setdefault(option.casefold(), option_text(option))
+        options.setdefault(appearance(option).casefold(), option_text(option))
     return tuple(options.values()) if len(options) > 1 else ()
 
 
