@@ -18,8 +18,8 @@ KIND = mails.declare("account/email/invitation", mails.Consent.NONE)
 MAX_NAME = 60  # The name in a greeting has at most this many characters.
 # The words for a person with each access.
 AS = {"member": "a member", "creator": "a creator", "admin": "an admin"}
-# What the access to projects that an invitation gives besides is for. The name of a project is not told to
-# strangers.
+# An invitation may give access to projects, too: the sentence for each level. Strangers do not read the name
+# of a project.
 GIVES = {
     "read": "You could read one of its projects.",
     "edit": "You could change one of its projects.",
