@@ -25,7 +25,7 @@ NORMALIZES = {
     "surveys/ai/local/drafts/bank.py": "The text was composed when it was sent.",
     "surveys/ai/local/drafts/stems.py": "The text was composed when it was sent.",
     "surveys/ai/local/texts/cleaning.py": "Words of answers, which are composed when they are sent.",
-    "surveys/services/imports/matching.py": "After the function itself.",
+    "surveys/services/imports/names.py": "After the function itself.",
     "surveys/services/exports/spss.py": "Names of blocks and labels, which are composed when they are sent.",
 }
 
