@@ -17,11 +17,9 @@ import pytest
 
 from surveys.services.exports.xlsx import FOLDER
 from tests.bench.processes import family
-from tests.support.installation import Installation, installation
+from tests.support.installation import Installation, installed
 
 pytestmark = pytest.mark.long
-
-__all__ = ["installation"]
 
 LIMIT = 60  # seconds
 RESPONSES = 30_000
@@ -40,16 +38,22 @@ _FILL = """
 
 
 @pytest.fixture
-def place(installation: tuple[Installation, dict[str, Any]]) -> tuple[Installation, Any, str]:
-    """A site with a survey whose export is larger than what sockets hold, and the export's path."""
-    here, running = installation
+def place(tmp_path: Path) -> Iterator[tuple[Installation, Any, str]]:
+    """A site with a survey whose export is larger than what sockets hold, and the export's path.
+
+    Its readers may pause for as long as a busy machine needs for all the other exports.
+    """
+    with installed(tmp_path, SECONDS_TO_READ_A_RESPONSE="600") as (here, running):
+        yield here, running, _filled(here)
+
+
+def _filled(here: Installation) -> str:
     script = {"blocks": [{"type": "open_text", "prompt": "Why?"}]}
     _, _, made, _ = here.ask("POST", {"name": "Opening moves", "type": "convo", "script": script})
     told = {"project": made["id"], "block": made["script"]["blocks"][0]["id"], "count": RESPONSES}
     with psycopg.connect(here.environment["DATABASE_URL"], autocommit=True) as connection:
         connection.execute(_FILL, told)
-    path = f"/v1/communities/{here.environment['COMMUNITY']}/projects/{made['id']}/responses/export"
-    return here, running, path
+    return f"/v1/communities/{here.environment['COMMUNITY']}/projects/{made['id']}/responses/export"
 
 
 @contextmanager
