@@ -199,8 +199,7 @@ def _selected(
     form = results.condition_form(request, page)
     form.full_clean()
     if (where := form.condition.where) is not None:
-        language = form.condition.language
-        rows = response_list.matching(rows, project=page.project, where=where, language=language)
+        rows = response_list.matching(rows, project=page.project, where=where)
         spec = replace(spec, keeps={"where": where})
     return spec, rows, form
 

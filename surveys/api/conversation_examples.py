@@ -67,6 +67,7 @@ RESPONSE: dict[str, Any] = {
     "metadata": {"customer": "C-1042"},
     "consent": {"text": "I agree that the club stores my answers.", "at": "2026-01-31T09:28:00Z"},
     "suspected": False,
+    "language": "en",
     "outcome": "completed",
     "scores": {
         "skill": {

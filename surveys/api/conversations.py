@@ -20,7 +20,7 @@ from communities.ground.actors import Role
 from communities.ground.errors import Unavailable, refuse
 from communities.services.pictures.copies import Copy
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
-from surveys.api.metadata import Metadata
+from surveys.api.metadata import LanguageField, Metadata
 from surveys.api.projects import OwnWorkViewSet
 from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS, MAX_OTHER_TEXT
 from surveys.engine.script import Block
@@ -77,6 +77,14 @@ class ConversationIn(serializers.Serializer[Any]):
             "resumed keeps the metadata that it began with. Anonymous projects store only values that "
             "`settings.hidden_fields` allows."
         ),
+    )
+
+    language = LanguageField(
+        required=False,
+        allow_null=True,
+        help_text="The language in which you ask, as a tag such as `de-AT`. The Response keeps the language "
+        "of it, `de`. Pages keep theirs, and the chat that of the person's client. Anonymous projects store "
+        "none. A conversation that is resumed keeps its own.",
     )
 
     consent = StrictBooleanField(
@@ -582,4 +590,5 @@ class ConversationViewSet(OwnWorkViewSet):
             metadata=body.get("metadata") or {},
             display_name=body.get("display_name") or "",
             consents=bool(body.get("consent")),
+            language=body.get("language") or "",
         )

@@ -190,7 +190,7 @@ class ExportViewSet(CommunityViewSet):
         query = self.query(ExportIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
-        chosen = field_filters.of_query(query, project=project)
+        chosen = field_filters.of_query(query)
         field_filters.require_known(chosen["fields"], project=project)
         made = exports.export(
             project=project,

@@ -127,9 +127,9 @@ _URL_HELP = (
     "percent-encoded; not on anonymous projects."
 )
 _WHERE_HELP = (
-    "An expression over the script's blocks, its variables, `field.<name>` and `language` (the community's, "
-    "such as `en`), with at most 50 names and without `answer`. Blocks without an answer compare as in "
-    "conditions. It follows renamed blocks and values."
+    "An expression over the script's blocks, its variables, `field.<name>` and `language` (that of the "
+    "response, such as `en`), with at most 50 names and without `answer`. Blocks without an answer compare "
+    "as in conditions. It follows renamed blocks and values."
 )
 _LABEL_HELP = "The words on the button; null means `Continue`."
 _REDIRECT_HELP = "Whether pages lead there at once. A frame and the chat show the button."

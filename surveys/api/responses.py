@@ -189,6 +189,12 @@ class ResponseOut(serializers.Serializer[Any]):
         allow_null=True,
         help_text="What was sent along when the conversation began; null if nothing was.",
     )
+    language = serializers.CharField(
+        allow_null=True,
+        help_text="The language in which it was asked for, such as `de`: that of the page, of the person's "
+        "client in chat, or the one that began the conversation over the interface. Null where it is not "
+        "known, and on anonymous projects.",
+    )
     outcome = serializers.ChoiceField(
         choices=["completed", "full"],
         allow_null=True,
@@ -335,7 +341,7 @@ class ResponseViewSet(OwnWorkViewSet):
         query = self.query(ResponsesIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
-        chosen = field_filters.of_query(query, project=project)
+        chosen = field_filters.of_query(query)
         field_filters.require_known(chosen["fields"], project=project)
         page = responses.list_page(
             project=project,

@@ -101,6 +101,7 @@ def _row(conversation: Conversation, stored: StoredAnswers) -> tuple[object, ...
         conversation.state.get("consent"),
         conversation.is_suspected,
         conversation.outcome,
+        conversation.state.get("language"),
     )
 
 

@@ -59,12 +59,14 @@ def new(
         held = effects.lock_member(project, respondent.user_id)
         if held is None:
             raise Conflict("This respondent is no longer a member of this community.")
-    places.require_free(project, fields)
+    language = metadata.language_of(project, respondent.language)
+    places.require_free(project, State(fields=fields, language=language))
     script = scripts.load(project_id=project.pk, revision=project.revision)
     turn = runner.begin(
         script,
         fields=fields,
         display_name="" if project.is_anonymous else respondent.display_name,
+        language=language,
     )
     moment = anonymity.rounded(project=project, at=at)
     if project.consent:

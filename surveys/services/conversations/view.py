@@ -13,7 +13,6 @@ from django.utils.encoding import iri_to_uri
 from communities.ground.cached import cached_property
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
-from communities.services.tenants import settings as community_settings
 from surveys.engine import where
 from surveys.engine.language import piping
 from surveys.engine.script import Block, Script
@@ -212,8 +211,7 @@ class WalkView(ABC):
         project = self.project
         if not self._is_over or not (project.end or project.ends):
             return None
-        language = community_settings.language(community_id=project.community_id) if project.ends else ""
-        holds = where.judge(script=self.script, state=self.state, language=language)
+        holds = where.judge(script=self.script, state=self.state)
         chosen: Mapping[str, Any] | None = next(
             (each for each in project.ends if holds(each["where"])), project.end
         )

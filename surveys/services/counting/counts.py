@@ -38,8 +38,7 @@ class Selection:
     """A selection of responses: the responses that match every field. Times are times of completion.
 
     `fields` are names and values of metadata that was sent when a conversation began. An empty value selects
-    responses without a value. `where` is an expression without faults (`selecting`), and `language` is the
-    community's, which the expression may name.
+    responses without a value. `where` is an expression without faults (`selecting`).
     """
 
     covers: str = "all"
@@ -50,7 +49,6 @@ class Selection:
     outcome: str | None = None  # for exports
     fields: tuple[tuple[str, str], ...] = ()
     where: str | None = None
-    language: str = ""
 
 
 ALL = Selection()
@@ -359,7 +357,6 @@ def condition_of(project_id: int, selection: Selection, script: Script) -> tuple
         fields=selection.fields,
         where=selection.where,
         script=lambda: script,
-        language=selection.language,
         state="c.state",
     )
     for condition, own in chosen:

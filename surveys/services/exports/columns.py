@@ -60,7 +60,7 @@ _ANSWERED_BLOCKS = """
     )
 """
 # The names of fields; an empty name stands for a text that somebody agreed to, and a space for a suspected
-# response, and two for one that a limit refused. One statement finds all.
+# response, two for one that a limit refused, and three for one with a language. One statement finds all.
 _FIELDS = """
     SELECT DISTINCT each.name FROM surveys_conversation, LATERAL (
         SELECT jsonb_object_keys(state -> 'fields') AS name UNION ALL SELECT '' WHERE state ? 'consent'
@@ -71,6 +71,9 @@ _FIELDS = """
     )
     UNION SELECT '  ' WHERE EXISTS (
         SELECT FROM surveys_conversation WHERE project_id = %s AND outcome IS NOT NULL AND is_listed
+    )
+    UNION SELECT '   ' WHERE EXISTS (
+        SELECT FROM surveys_conversation WHERE project_id = %s AND is_listed AND state ? 'language'
     )
     ORDER BY name LIMIT %s
 """
@@ -98,7 +101,7 @@ _OTHERS = """
 # The indexes of these values in a row of `responses.batches`.
 SCORES, RESULTS, FIELDS = 8, 9, 10
 ANSWERS = slice(11, 14)
-READINGS, FOLLOW_UPS, OTHER, CONSENT, SUSPECTED, OUTCOME = 14, 15, 16, 17, 18, 19
+READINGS, FOLLOW_UPS, OTHER, CONSENT, SUSPECTED, OUTCOME, LANGUAGE = 14, 15, 16, 17, 18, 19, 20
 CHOSEN, NOT_CHOSEN = NumberText(1), NumberText(0)
 _is_whole = re.compile(r"-?[0-9]{1,9}").fullmatch
 _CHOSEN_LABELS = {0: "Not chosen", 1: "Chosen"}
@@ -214,18 +217,18 @@ class SuspectedColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeColumn:
-    """The column `outcome`, as in the interface (rule 6.290)."""
+class WordColumn:
+    """The column `outcome` or `language`, as in the interface (rules 6.290 and 6.401)."""
 
-    header = "outcome"
-    place = OUTCOME
+    header: str
+    place: int
 
     @property
     def described(self) -> TableColumn:
         return TableColumn(self.header, Kind.TEXT, self.header, self.header)
 
     def cell(self, parts: Mapping[int, Mapping[str, Any]], style: CellStyle) -> Cell:
-        return parts[OUTCOME]  # type: ignore[return-value] # not a part of the state
+        return parts[self.place]  # type: ignore[return-value] # not a part of the state
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +325,7 @@ def response_table(
     cached = script_cache.get(project.pk, project.revision)
     columns = list(columns_of(project, cached.stored, own_values=own_values))
     derived: list[
-        DerivedColumn | SuspectedColumn | OutcomeColumn | ReadingColumn | FurtherColumn | OtherColumn
+        DerivedColumn | SuspectedColumn | WordColumn | ReadingColumn | FurtherColumn | OtherColumn
     ] = [
         *_derived_columns(project, cached.script, solutions, style),
         *_reading_columns(project, cached.catalogue, style),
@@ -348,6 +351,8 @@ def response_table(
 def _part(row: Sequence[Any], place: int) -> Any:
     if place == OUTCOME:
         return outcome_of(row[COMPLETED_AT], row[OUTCOME])
+    if place == LANGUAGE:
+        return row[LANGUAGE]
     return read_part(row[place]) or {}
 
 
@@ -390,7 +395,7 @@ def _marked(
 
 def _derived_columns(
     project: Project, script: Script, solutions: bool, style: CellStyle
-) -> Iterator[DerivedColumn | SuspectedColumn | OutcomeColumn]:
+) -> Iterator[DerivedColumn | SuspectedColumn | WordColumn]:
     if solutions and script.scoring_enabled:
         for key in script.bucket_keys:
             yield DerivedColumn(f"score.{key}", SCORES, key, Kind.NUMBER)
@@ -401,7 +406,7 @@ def _derived_columns(
     for block_id, name in calculated.items():
         kind = Kind.TEXT if block_id in texts else Kind.NUMBER
         yield DerivedColumn(f"variable.{style.text(name)}", RESULTS, block_id, kind)
-    found = [name for (name,) in statements.fetch_rows(_FIELDS, [*[project.pk] * 3, MAX_FIELDS + 4])]
+    found = [name for (name,) in statements.fetch_rows(_FIELDS, [*[project.pk] * 4, MAX_FIELDS + 5])]
     fields = [name for name in found if name.strip()]
     if len(fields) > MAX_FIELDS:
         refuse(
@@ -418,7 +423,9 @@ def _derived_columns(
     if " " in found:
         yield SuspectedColumn()
     if "  " in found:
-        yield OutcomeColumn()
+        yield WordColumn("outcome", OUTCOME)
+    if "   " in found:
+        yield WordColumn("language", LANGUAGE)
 
 
 def _reading_columns(project: Project, catalogue: Catalogue, style: CellStyle) -> Iterator[ReadingColumn]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from communities.ground.statements import prepared
 from communities.ground.web_addresses import is_link
-from communities.services.tenants import settings as community_settings
 from surveys.engine import where
 from surveys.engine.language import piping
 from surveys.engine.language.lexer import ParseError
@@ -113,10 +112,9 @@ def carry(project: Project, before: Script, after: Sequence[Block]) -> list[str]
     return [name for name, value in was.items() if getattr(project, name) != value]
 
 
-def count_key(text: str, language: str) -> str:
-    """The key of a quota's count: a hash of its `where`, and of the language if it names that."""
-    known = f"{text}\n{language}" if where.names_language(text) else text
-    return hashlib.sha256(known.encode()).hexdigest()[:32]
+def count_key(text: str) -> str:
+    """The key of a quota's count: a hash of its `where`."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def keep_counts(project: Project, was: Sequence[Mapping[str, Any]], before: Script, after: Script) -> None:
@@ -128,8 +126,7 @@ def keep_counts(project: Project, was: Sequence[Mapping[str, Any]], before: Scri
         return
     texts = {each["where"] for each in was} & {each["where"] for each in project.quotas}
     kept = [each for each in texts if _means_the_same(each, before, after)]
-    language = community_settings.language(community_id=project.community_id)
-    forget_counts(project.pk, but=[count_key(each, language) for each in kept])
+    forget_counts(project.pk, but=[count_key(each) for each in kept])
 
 
 def _means_the_same(text: str, before: Script, after: Script) -> bool:

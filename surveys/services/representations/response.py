@@ -37,8 +37,8 @@ def response_serializer(
     `updated_at`, three parts of the state (scores, results of calculated blocks, metadata; each as JSON or
     parsed), three parallel arrays with the answers (block ids, option ids, texts), the readings of texts: by
     block id, the sentiment and the ids of the themes, as JSON, the further questions and the texts for
-    options, by block id, the text that was agreed to with its moment, whether the response is suspected, and
-    its stored outcome.
+    options, by block id, the text that was agreed to with its moment, whether the response is suspected,
+    its stored outcome, and the language in which it was asked for.
 
     With `solutions` it includes scores and calculated results, which reveal the correct answers. `catalogue`
     is the project's catalogue, if the caller has read it already.
@@ -98,6 +98,7 @@ def response_serializer(
             consent,
             is_suspected,
             outcome,
+            language,
         ) = row
         answers = zip(blocks or (), options or (), texts or (), strict=True)
         read, asked, written = (read_part(part) or {} for part in (readings, follow_ups, other))
@@ -115,6 +116,7 @@ def response_serializer(
             "platform_id": None if is_anonymous else platform_id,
             "provider": provider,
             "metadata": read_part(metadata),
+            "language": language,
             "consent": read_part(consent),
             "suspected": is_suspected,
             "outcome": outcome_of(completed_at, outcome),

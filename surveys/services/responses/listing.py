@@ -68,11 +68,10 @@ def matching(
     project: Project,
     fields: Sequence[tuple[str, str]] = (),
     where: str | None,
-    language: str,
 ) -> QuerySet[Any]:
     """Return the responses that have these values of fields and satisfy an expression without faults."""
     script = partial(script_cache.script_of, project)
-    chosen = selecting.parts(fields=fields, where=where, script=script, language=language, state="state")
+    chosen = selecting.parts(fields=fields, where=where, script=script, state="state")
     for sql, values in chosen:
         responses = responses.filter(RawSQL(sql, values, output_field=BooleanField()))
     return responses

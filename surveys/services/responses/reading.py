@@ -26,7 +26,7 @@ from surveys.models import Conversation, Project, Reading
 from surveys.services.conversations import repository
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.view import ConversationView, Exchange, of_conversation
-from surveys.services.ground import access
+from surveys.services.ground import access, metadata
 from surveys.services.representations.response import theme_titles
 from surveys.services.responses.service import NO_RESPONSE
 from surveys.services.scripts import editing as scripts
@@ -115,6 +115,7 @@ class ReadResponse:
     scores: Sequence[Score]
     gifts: Sequence[str] | None
     consent: Mapping[str, str]
+    language: str
 
 
 def read(
@@ -152,6 +153,7 @@ def read(
         _scores(view) if knows_solutions else (),
         _gifts(view) if access.may_own(actor=actor, project=project) else None,
         view.state.consent,
+        metadata.language_name(view.state.language),
     )
 
 

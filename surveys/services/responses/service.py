@@ -56,7 +56,7 @@ COLUMNS = f"""
         SELECT json_object_agg(r.block_id, json_build_array(r.sentiment, r.themes))
         FROM surveys_reading r WHERE r.conversation_id = c.id
     ) END AS readings, c.state -> 'follow_ups', c.state -> 'other', c.state -> 'consent',
-    c.is_suspected, c.outcome
+    c.is_suspected, c.outcome, c.state ->> 'language'
 """
 _COURSE = """
     (c.state ->> 'revision')::bigint, (c.state ->> 'at')::int,
@@ -120,8 +120,8 @@ def list_page(
     """A page of a project's responses, oldest first, or newest first if `descending`.
 
     `filters` may contain `status` (`completed`, `partial`; any other value means all), `outcome`,
-    `member_id`, the keys of `_FILTERS`, `fields` of metadata with their values, and `where` with the
-    `language`, as in a `Selection`. With `after`, the page starts after that response and costs the same at
+    `member_id`, the keys of `_FILTERS`, `fields` of metadata with their values, and `where`, as in a
+    `Selection`. With `after`, the page starts after that response and costs the same at
     any depth; the page ends early at MAX_PAGE_BYTES. The total comes from the project's tally; it is counted
     only with filters other than `status`. Raises InvalidRequest for an expression with faults, for a page
     beyond MAX_PAGED_ROWS if there are responses, and for a page by number of more than MAX_PAGE_BYTES.
@@ -354,7 +354,6 @@ def _where(project: Project, filters: Mapping[str, object]) -> tuple[str, list[A
         fields=cast(Sequence[tuple[str, str]], filters.get("fields") or ()),
         where=cast(str | None, filters.get("where")),
         script=partial(script_cache.script_of, project),
-        language=str(filters.get("language")),
         state="state",
     )
     for condition, own in chosen:
