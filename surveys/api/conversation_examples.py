@@ -16,6 +16,7 @@ ACTIVE: dict[str, Any] = {
     "id": _ID,
     "project_id": "7",
     "status": "active",
+    "outcome": None,
     "session_number": None,
     "feedback": None,
     "step": {
@@ -36,6 +37,7 @@ ACTIVE: dict[str, Any] = {
 COMPLETED: dict[str, Any] = {
     **ACTIVE,
     "status": "completed",
+    "outcome": "completed",
     "session_number": 1,
     "step": None,
     "thank_you": "Thank you for taking part!",

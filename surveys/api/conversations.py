@@ -30,6 +30,7 @@ from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import QUESTIONS_PERIOD, NotAdmitted, Respondent
 from surveys.services.conversations.view import ConversationView
 from surveys.services.ground import metadata
+from surveys.services.representations.response import outcome_of
 
 TAG = "Conversations"
 PICTURES = ("image_url", "thumbnail_url")
@@ -319,6 +320,12 @@ class ConversationOut(serializers.Serializer[Any]):
     status = serializers.ChoiceField(
         choices=["active", "completed"], help_text="A reopened vote stays completed."
     )
+    outcome = serializers.ChoiceField(
+        choices=["completed", "full", "screened_out"],
+        allow_null=True,
+        help_text="As `outcome` of the Response: whether it was completed or screened out. Null before the "
+        "end.",
+    )
     session_number = serializers.IntegerField(
         allow_null=True, help_text="Null until completed; always null on anonymous projects."
     )
@@ -352,6 +359,7 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
         "id": str(view.conversation.pk),
         "project_id": str(view.project.pk),
         "status": "completed" if view.is_completed else "active",
+        "outcome": outcome_of(view.conversation.completed_at, view.conversation.outcome),
         "session_number": view.conversation.session_number,
         "feedback": view.feedback,
         "step": step

@@ -82,7 +82,9 @@ class ExportIn(field_filters.FilteredByFields):
     format = serializers.ChoiceField(choices=list(exports.MEDIA_TYPES), default="csv")
     status = serializers.ChoiceField(choices=["all", "completed", "partial"], default="all")
     outcome = serializers.ChoiceField(
-        choices=["completed", "full"], required=False, help_text="Only responses with this `outcome`."
+        choices=["completed", "full", "screened_out"],
+        required=False,
+        help_text="Only responses with this `outcome`. Nothing else exports those that were screened out.",
     )
     submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
     submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")

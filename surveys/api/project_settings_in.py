@@ -154,6 +154,13 @@ class OtherEndIn(Element):
     url = StrictStringField(max_length=MAX_URL, default=None, allow_null=True, help_text=_URL_HELP)
     label = StrictTextField(max_length=MAX_LABEL, default=None, allow_null=True, help_text=_LABEL_HELP)  # type: ignore[assignment]
     redirect = StrictBooleanField(default=False, help_text=_REDIRECT_HELP)
+    screen_out = StrictBooleanField(
+        default=False,
+        help_text="Whether a response that ends here is screened out: its `outcome` is `screened_out`, it is "
+        "in no count, result, limit or reward, and only lists and exports with `outcome=screened_out` have "
+        "it. It ends as soon as all questions are passed that this `where`, and those of the ends before it, "
+        "name. Not on polls.",
+    )
 
 
 class QuotaIn(Element):

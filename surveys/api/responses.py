@@ -61,7 +61,9 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
     )
     status = serializers.ChoiceField(choices=["all", "completed", "partial"], default="all")
     outcome = serializers.ChoiceField(
-        choices=["completed", "full"], required=False, help_text="Only responses with this `outcome`."
+        choices=["completed", "full", "screened_out"],
+        required=False,
+        help_text="Only responses with this `outcome`. Nothing else returns those that were screened out.",
     )
     submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
     submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
@@ -196,10 +198,11 @@ class ResponseOut(serializers.Serializer[Any]):
         "known, and on anonymous projects.",
     )
     outcome = serializers.ChoiceField(
-        choices=["completed", "full"],
+        choices=["completed", "full", "screened_out"],
         allow_null=True,
-        help_text="How it ended: `completed`, or `full` if `max_completes` or a quota refused the end (the "
-        "`status` stays `partial`). Null while it has not ended.",
+        help_text="How it ended: `completed`, `full` if `max_completes` or a quota refused the end, or "
+        "`screened_out` if one of `settings.ends` did (the `status` of both is `partial`). Null while it has "
+        "not ended.",
     )
     consent = ConsentOut(allow_null=True, help_text="Null if the project asked for none at the beginning.")
     suspected = serializers.BooleanField(

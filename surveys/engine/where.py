@@ -88,6 +88,16 @@ def is_known_at_start(text: str) -> bool:
     return column_of_answer(text) is None
 
 
+def is_decided(text: str, *, script: Script, at: int) -> bool:
+    """Whether no answer to the block at the place `at`, or to a later one, can change the expression."""
+    return all(
+        mention.name == LANGUAGE
+        or names.field_key(mention.name) is not None
+        or (isinstance(place := references.resolve(mention.name, script), int) and place < at)
+        for mention in expressions.parse(text).mentions
+    )
+
+
 def column_of_answer(text: str) -> int | None:
     """The column of the first name that an answer could change; None if there is none."""
     mentions = expressions.parse(text).mentions

@@ -396,6 +396,12 @@ def _further_at(block: Block | None, before: State) -> Further | None:
     return further if answers.fits(block, before.replies[further.block_id]) else None
 
 
+def ended(script: Script, turn: Turn) -> Turn:
+    """The turn with the end in place of the next block."""
+    state = replace(turn.state, at=len(script.blocks), further=None, aside={})
+    return replace(turn, state=state, show=None, completes=True)
+
+
 def completed_state(script: Script, state: State) -> State:
     """The state of a completed conversation after a change of the script. Added blocks are not asked."""
     path = tuple(block_id for block_id in state.path if block_id in script.index_by_id)

@@ -51,6 +51,7 @@ SECONDS_OF_A_TURN = 2.0  # then the worker does other work, such as further ques
 WORDS = "We have all the answers that we need. Thank you for your interest!"
 _LOCK = "colloquy places:"
 _FIRST = uuid.UUID(int=0)
+_COMPLETED = "c.completed_at IS NOT NULL AND c.is_listed"
 
 
 class Full(Conflict):
@@ -325,7 +326,7 @@ def _count_step(project_id: int, most: int) -> bool:
         return False
     texts = [text for text in dict.fromkeys(quotas.texts) if _is_at(stored.get(quotas.key(text)), behind)]
     last = _last_of_step(project_id, behind, max(1, most // selecting.work(texts, script=quotas.script)))
-    among = "c.project_id = %s AND c.id > %s AND c.completed_at IS NOT NULL", [project_id, behind]
+    among = f"c.project_id = %s AND c.id > %s AND {_COMPLETED}", [project_id, behind]
     if last is not None:
         among = f"{among[0]} AND c.id <= %s", [*among[1], last]
     found = quotas.satisfied(texts, among=among)
@@ -408,7 +409,7 @@ class _Quotas:
         try:
             if _completed(project_id) * selecting.work(missing, script=self.script) > MOST_AT_ONCE:
                 raise TakesTooLong
-            among = "c.project_id = %s AND c.completed_at IS NOT NULL", [project_id]
+            among = f"c.project_id = %s AND {_COMPLETED}", [project_id]
             counts = {key: _Count(n, None) for key, n in self.satisfied(missing, among=among).items()}
         except TakesTooLong:
             counts = {self.key(text): _Count(0, _FIRST) for text in missing}

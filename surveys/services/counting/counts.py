@@ -62,7 +62,7 @@ _NOTHING: Part = ("SELECT '{}'::json", [])
 _NO_NAMES: Mapping[str, str] = {}
 _BEGUN, _COMPLETED = 0, 2  # The progress of a conversation. The value 1 means that it has an answer.
 _COVERS = {
-    "completed": "c.completed_at IS NOT NULL",
+    "completed": "c.completed_at IS NOT NULL AND c.is_listed",
     "partial": "c.completed_at IS NULL",
 }
 _CONDITIONS = {
@@ -336,7 +336,7 @@ def _packed(
     """
     named, own = mark or ("''", [])
     sql = f"""
-        SELECT c.packed, c.is_listed::int + (c.completed_at IS NOT NULL)::int, {named}
+        SELECT c.packed, c.is_listed::int + (c.is_listed AND c.completed_at IS NOT NULL)::int, {named}
         FROM surveys_conversation c WHERE {where}
     """
     with closing(fetch_in_batches(sql, [*own, *values], size=CONVERSATIONS_AT_ONCE)) as batches:
@@ -375,7 +375,8 @@ def count_sets(
     chosen = "c.state->'answers'->%s::text->'option_ids'"
     parts = [f"count(*) FILTER (WHERE {chosen} @> %s::jsonb AND {chosen} <@ %s::jsonb)" for _ in sets]
     more = [text for block_id, ids in sets.items() for text in (str(block_id), str([*ids])) * 2]
-    sql = f"SELECT {', '.join(parts)} FROM surveys_conversation c WHERE {where or 'c.project_id = %s'}"
+    among = where or "c.project_id = %s"
+    sql = f"SELECT {', '.join(parts)} FROM surveys_conversation c WHERE {among} AND c.is_listed"
     (counts,) = fetch_rows(sql, [*more, *(values or [project_id])])
     return dict(zip(sets, counts, strict=True))
 

@@ -20,6 +20,7 @@ from surveys.models import Project
 from surveys.services.ground import selecting
 
 RESPONSE_ID = "response_id"  # the token in addresses
+SCREEN_OUT = "screen_out"  # the key of an end
 
 
 def settle(project: Project, script: Script) -> list[Violation]:
@@ -42,6 +43,9 @@ def faults(project: Project, script: Script) -> Iterator[Violation]:
             setting = path.partition("[")[0]
             if not found:
                 searched[setting] = searched.get(setting, 0) + where.searched(item["where"], script=script)
+        if item.get(SCREEN_OUT) and project.is_poll:
+            message = "A poll screens nobody out: its one answer is the vote."
+            yield Violation(f"{path}.{SCREEN_OUT}", "not_allowed", message)
         if item.get("url") and (fault := _fault_of_address(item["url"], project)):
             yield Violation(f"{path}.url", *fault)
         if "url" in item and project.is_anonymous and has_token_in_link(item.get("message"), script):

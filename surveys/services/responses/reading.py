@@ -126,7 +126,7 @@ def read(
     Raises NotFound and Forbidden as `service.get` does.
     """
     conversation = repository.find(conversation_id=response_id)
-    if conversation is None or not conversation.is_listed or conversation.project_id != project.pk:
+    if conversation is None or not conversation.is_response or conversation.project_id != project.pk:
         raise NotFound(NO_RESPONSE)
     access.require_responses_reader(actor=actor, project=project, at=at, missing=NO_RESPONSE)
     # The value is removed so that no code below unseals the respondent.
