@@ -381,6 +381,37 @@ def count_sets(
     return dict(zip(sets, counts, strict=True))
 
 
+def could_see(
+    project_id: int,
+    selection: Selection,
+    script: Script,
+    revisions: Mapping[int, int],
+    *,
+    max_wait: float | None,
+) -> Mapping[int, tuple[int, int]]:
+    """How many selected responses, and how many conversations, could see each of these blocks, by id.
+
+    `revisions` are those of the script that have the blocks first. A conversation could see a block if its
+    last move was at such a revision, and the block was not added before a place that it had passed.
+    """
+    where, values = condition_of(project_id, selection, script)
+    seen = "revision >= %s AND NOT coalesce(left_out @> %s::jsonb, FALSE)"
+    parts = [
+        f"count(*) FILTER (WHERE is_listed AND {seen}), count(*) FILTER (WHERE {seen})" for _ in revisions
+    ]
+    sql = f"""
+        SELECT {", ".join(parts)} FROM (
+            SELECT c.is_listed, (c.state->>'revision')::bigint AS revision, c.state->'left_out' AS left_out
+            FROM surveys_conversation c
+            WHERE {where or "c.project_id = %s"} AND (c.is_listed OR c.completed_at IS NULL) OFFSET 0
+        ) seen
+    """
+    of_blocks = [value for key, revision in revisions.items() for value in (revision, str(key)) * 2]
+    with one_moment(max_wait):
+        [row] = fetch_rows(sql, [*of_blocks, *(values or [project_id])])
+    return dict(zip(revisions, zip(row[::2], row[1::2], strict=True), strict=True))
+
+
 def totals_of(project_id: int) -> Part:
     """Return stored sums of a project: listed conversations, completed conversations, and changes of its
     answers.
