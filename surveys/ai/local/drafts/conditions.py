@@ -29,16 +29,20 @@ _LESS = r"(?:less|fewer|lower|below|under|weniger|schlechter|moins|menos|inféri
 _MORE = r"(?:more|higher|above|over|better|mehr|besser|plus|más|mais|supérieure?|10|zehn|ten)"
 # What the author tells people to do, between a condition and what they are asked.
 _TOLD = re.compile(
-    r"^(?:(?:is|are|war|waren|gibt|geben|gave|gives?|rates?|bewerte[nt]|donnent?|pone[n]?|d[eáã]o?|it|them|us)\s{1,3}){0,2}"
-    r"(?:(?:should|must|soll(?:en|te)?|bitte|get|devrai(?:t|ent)|doi(?:t|vent)|debe[nr]?|deve[m]?)\s{1,3})?(?:be\s{1,3})?"
-    r"(?:(?:to|uns|us|nous|nos)\s{1,3})?(?:(?:say|tell|explain|asked|sagen|erklären|dire|expliquer|decir|explicar|dizer|"
+    r"^(?:(?:is|are|war|waren|gibt|geben|gave|gives?|rates?|bewerte[nt]|donnent?|pone[n]?|d[eáã]o?|it|"
+    r"them|us)\s{1,3}){0,2}"
+    r"(?:(?:should|must|soll(?:en|te)?|bitte|get|devrai(?:t|ent)|doi(?:t|vent)|debe[nr]?|"
+    r"deve[m]?)\s{1,3})?(?:be\s{1,3})?"
+    r"(?:(?:to|uns|us|nous|nos)\s{1,3})?(?:(?:say|tell|explain|asked|sagen|erklären|dire|expliquer|"
+    r"decir|explicar|dizer|"
     r"preguntar(?:les)?|get asked)\b\s{0,3}(?:us|uns|nous|nos)?\s{0,3},?\s{0,3}(?:for\s|nach\s)?)",
     re.IGNORECASE,
 )
 _INSTRUCTS = re.compile(
     r"\b(?:ask|tell|say|explain|end|skip|show|stop|jump|go to|send|thank|should|must|soll(?:en)?|sagen|"
     r"beende\w*|zeige\w*|"
-    r"frage?n?|überspring\w*|demande\w*|dire|terminer|afficher|passer|devrai\w*|pregunt\w*|decir|terminar|mostrar|debe\w*|"
+    r"frage?n?|überspring\w*|demande\w*|dire|terminer|afficher|passer|devrai\w*|pregunt\w*|decir|"
+    r"terminar|mostrar|debe\w*|"
     r"pergunt\w*|dizer|encerrar|deve\w*)\b",
     re.IGNORECASE,
 )
@@ -59,7 +63,8 @@ _CONDITIONS = [
                 r"\w+ )?(?P<number>\d{1,2})\b"
                 r"(?: stars?| sterne\w*| points?| punkte\w*| étoiles?| estrellas?| estrelas?)?",
                 re.I), "below"),
-    (re.compile(rf"\b(?:{IF}|{WHO})\s{{1,3}}(?:(?:they|you|du|sie|ihr|vous)\s{{1,3}})?(?:never|nie|niemals|jamais|nunca)\b",
+    (re.compile(rf"\b(?:{IF}|{WHO})\s{{1,3}}(?:(?:they|you|du|sie|ihr|vous)\s{{1,3}})?(?:never|nie|"
+    rf"niemals|jamais|nunca)\b",
                 re.I), "never"),
     (re.compile(r"\b(?:if (?:yes|so|they (?:do|are|did|have|say yes|answer yes|"
         r"said yes)(?: \w+(?= (?:how|what|why|which|when|where)\b))?)|(?:falls|wenn) "
@@ -114,7 +119,9 @@ def with_conditions_apart(sentence: str) -> list[str]:
 
 _BEGINS = re.compile(rf"^(?:(?:and|und|et|y|e)\s{{1,3}})?(?:{IF}|{WHO})\b", re.IGNORECASE)
 _LATER = re.compile(
-    rf"(?:[,;]\s{{0,3}}|[\s,;](?:and|und|et|y|e)\s{{1,3}}|[-–—]\s{{1,3}})(?P<condition>(?:{IF}\b(?!\s{{1,3}}[\d.,]+\s{{1,3}}(?:is|are|would)\b)[^,.;?]{{0,60}}?\d|(?:anyone|"
+    rf"(?:[,;]\s{{0,3}}|[\s,;](?:and|und|et|y|e)\s{{1,3}}|"
+    rf"[-–—]\s{{1,3}})(?P<condition>(?:{IF}\b(?!\s{{1,3}}[\d.,]+\s{{1,3}}(?:is|are|"
+    rf"would)\b)[^,.;?]{{0,60}}?\d|(?:anyone|"
     r"anybody|everyone|everybody|those|whoever|wer|alle|ceux qui|celles qui|quien(?:es)?|quem)\b|"
     r"se a nota\b|si la (?:note|nota)\b"
     r"|\d{1,2} (?:or|oder|ou|o) \d{1,2}\b))",

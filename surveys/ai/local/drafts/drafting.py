@@ -44,7 +44,8 @@ from surveys.ai.local.drafts.library import RawBlock, Template
 from surveys.ai.local.drafts.matching import KEY_PHRASE, KEYWORD, MARGIN, TemplateMatch, best_match, topic_for
 from surveys.ai.local.drafts.noun_phrases import AGREEMENT
 from surveys.ai.local.drafts.phrasing import question_from
-from surveys.ai.local.drafts.wishes import Wishes, apply_wishes, asks_unwanted, read_wishes
+from surveys.ai.local.drafts.prohibitions import asks_about
+from surveys.ai.local.drafts.wishes import Wishes, apply_wishes, read_wishes
 from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.rules import placeholders
 from surveys.engine.script import QUESTIONS, SCALES
@@ -290,7 +291,7 @@ class _Draft:
         is_one = self._wants_one_open and not is_standard
         if block["type"] == "open_text" and (self.wishes.no_open_text or is_one):
             return False
-        return not asks_unwanted(block, self.wishes)
+        return not any(asks_about(what, block) for what in self.wishes.not_asked)
 
     @property
     def _wants_one_open(self) -> bool:
