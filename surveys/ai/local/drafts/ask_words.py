@@ -8,16 +8,14 @@ from surveys.ai.local.drafts.conditions import IF
 from surveys.ai.local.drafts.formats import MONTHS, SCALE, YES_NO
 
 _NUMBER = (
-    r"(?:\d{1,3}(?:\s{0,3}(?:-|–|to|bis|à|a)\s{0,3}\d{1,3})?|one|two|three|four|five|six|seven|eight|"
-    r"nine|ten|"
+    r"(?:\d{1,3}(?:\s{0,3}(?:-|–|to|bis|à|a)\s{0,3}\d{1,3})?|one|two|three|four|five|six|seven|eight|nine|ten|"
     r"twelve|eine?|zwei|drei|vier|"
     r"fünf|sechs|sieben|acht|neun|zehn|une?|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|una?|dos|tres|"
     r"cuatro|cinco|seis|siete|"
     r"ocho|nueve|diez|uma?|dois|duas|três|quatro|sete|oito|nove|dez)"
 )
 SETTINGS = re.compile(
-    rf"(?:^|[,;(.]\s{{0,3}}(?:(?:with|in|mit|avec|en|dans|con|com|em)\s{{1,3}})?|\s(?:with|in|mit|avec|"
-    rf"en|dans|con|com|"
+    rf"(?:^|[,;(.]\s{{0,3}}(?:(?:with|in|mit|avec|en|dans|con|com|em)\s{{1,3}})?|\s(?:with|in|mit|avec|en|dans|con|com|"
     rf"em|de|und|and)\s{{1,3}})(?:max\.? |maximum |at most |about |around "
     rf"|exactly |only |just |nur "
     rf"|maximal |höchstens |etwa |"
@@ -53,8 +51,7 @@ _UNNAMED_SCALE = re.sub(r"\?P<\w+>", "?:", SCALE.pattern).replace(
 GLOBAL_SCALE = re.compile(
     r"(?:^|[,;.]\s{0,3}|\s)(?:all |alle |using |with |mit |nach |avec |con |com )?(?:on )?(?:a |an |"
     r"einer |eine |une |una |uma )?"
-    rf"(?:\b(?:scales?|ratings?|skala|échelle|escala|notes?|notas?|"
-    rf"(?:schul)?noten?)\b)[^,;.]{{0,200}}?(?={_UNNAMED_SCALE})",
+    rf"(?:\b(?:scales?|ratings?|skala|échelle|escala|notes?|notas?|(?:schul)?noten?)\b)[^,;.]{{0,200}}?(?={_UNNAMED_SCALE})",
     re.IGNORECASE,
 )
 
@@ -65,16 +62,13 @@ _FURTHER = (
 )
 _OPEN = r"(?:open(?:[- ]ended)?|offene[nr]?|ouvertes?|abiertas?|abertas?)"
 ADDITION = re.compile(
-    rf"[,;.]?\s{{0,3}}\b(?:(?P<sure>plus|add|sowie|mais|más)|and|und|et|y|e|with|mit|avec|con|com|then|"
-    rf"dann|danach|"
+    rf"[,;.]?\s{{0,3}}\b(?:(?P<sure>plus|add|sowie|mais|más)|and|und|et|y|e|with|mit|avec|con|com|then|dann|danach|"
     rf"puis|luego|después|depois|followed by|gefolgt von)\s{{1,3}}(?:(?:also|auch|aussi|también|também|"
     rf"plus|mais|más|noch)\s{{1,3}})?(?P<number>an?|{_NUMBER})\s{{1,3}}"
-    rf"(?:(?P<further>{_FURTHER})\s{{1,3}})?(?:(?P<open>{_OPEN})\s{{1,3}})?(?:questions?|fragen?|"
-    rf"preguntas?|perguntas?)\b"
+    rf"(?:(?P<further>{_FURTHER})\s{{1,3}})?(?:(?P<open>{_OPEN})\s{{1,3}})?(?:questions?|fragen?|preguntas?|perguntas?)\b"
     rf"(?:\s{{1,3}}(?P<further_after>{_FURTHER}))?(?:\s{{1,3}}(?P<open_after>{_OPEN}))?"
     r"(?:\s{1,3}(?:at the end|am ende|am schluss|zum schluss|à la fin|al final|no final)\b)?"
-    r"(?:(?:\s{1,3}(?:about|on|regarding|zu[rm]?|über|nach|sur|sobre|de)|[:,]?(?=\s{1,3}(?:what|which|"
-    r"why|how|was|wie|"
+    r"(?:(?:\s{1,3}(?:about|on|regarding|zu[rm]?|über|nach|sur|sobre|de)|[:,]?(?=\s{1,3}(?:what|which|why|how|was|wie|"
     r"warum|ce qu|pourquoi|qué|por qué|o que|por que)\b))\s{1,3}(?P<about>[^.;!?\n]{1,200}))?",
     re.IGNORECASE,
 )
@@ -206,13 +200,14 @@ TOPIC_OF_QUESTIONS = re.compile(
     re.IGNORECASE,
 )
 FOLLOW_UP = re.compile(
-    r"[,;]?\s{0,3}\b(?:(?:and|with|plus|only|und|mit|nur|et|avec|seulement|y|con|s[oó]lo|e|com|apenas|"
-    r"só)\s{1,3}){0,6}"
+    r"[,;]?\s{0,3}\b(?:(?:and|with|plus|only|und|mit|nur|et|avec|seulement|y|con|s[oó]lo|e|com|apenas|só)\s{1,3}){0,6}"
     r"(?:an?\s{1,3}|une?\s{1,3}|una?\s{1,3}|uma?\s{1,3}|"
     r"eine[rm]?\s{1,3})?"
     r"(?:follow[- ]?up|ask(?:ing)?|(?:nach)?fragen?|nachfrage|demande[rz]?|preguntar?|pregunta|perguntar?|"
     r"pergunte)\s{1,3}(?:question\s{1,3})?"
-    r"(?P<what>why|warum|pourquoi|por qu[eéê])\W*$",
+    r"(?P<what>why|warum|pourquoi|por qu[eéê]|(?:for )?the reasons?|la raison|(?:por )?el motivo|"
+    r"o motivo)\W{0,5}$"
+    r"|(?:^|[\s,])nach (?P<reason>(?:dem|den) (?:grund|gründen|ursachen?)) fragen\W{0,5}$",
     re.IGNORECASE,
 )
 _ORDER = re.compile(
@@ -238,8 +233,7 @@ FORM = re.compile(
     r"\b(?:forms?|registrations?|registr\w+|sign(?:ing)?[- ]?ups?|orders?|reports?|rsvp|appl(?:y|"
     r"ication)\w*|demographics?|"
     r"anmeld\w+|bewerb\w+|\w*formular\w*|bestell\w+|formulaires?|commandes?|meldung\w*|"
-    r"inscriptions?|formularios?|inscripci[oó]n|pedidos?|formulários?|inscriç(?:ão|ões)|cadastro|"
-    r"confirm\w+)\b",
+    r"inscriptions?|formularios?|inscripci[oó]n|pedidos?|formulários?|inscriç(?:ão|ões)|cadastro|confirm\w+)\b",
     re.IGNORECASE,
 )
 FEEDBACK = re.compile(
@@ -250,33 +244,28 @@ FEEDBACK = re.compile(
 PICK = re.compile(
     r"^(?:(?:and|then|und|et|y|e|let (?:them|people|everyone)|they|people)\s{1,3}){0,3}(?:can\s{1,3})?"
     r"(?:pick|choose|select|tick|wähl\w*|auswahl|choisir|choix|elegir|escoger|escolher)\b\s{0,3}"
-    r"(?:(?:from|of|one|a|an|your|their|the|ihre?n?|eine?n?|de|du|des|un|una|um|"
-    r"uma)\s{1,3}){0,2}(?P<what>.{0,60})$",
+    r"(?:(?:from|of|one|a|an|your|their|the|ihre?n?|eine?n?|de|du|des|un|una|um|uma)\s{1,3}){0,2}(?P<what>.{0,60})$",
     re.IGNORECASE,
 )
 RANK = re.compile(
-    r"\b(?:rank(?:ing)?|reihenfolge|rangliste|classer|hiérarchiser|clasificar|ordenar|"
-    r"ranquear)\b(?P<what>[^:,]{0,60})",
+    r"\b(?:rank(?:ing)?|reihenfolge|rangliste|classer|hiérarchiser|clasificar|ordenar|ranquear)\b(?P<what>[^:,]{0,60})",
     re.IGNORECASE,
 )
 POINTS = re.compile(
-    r"\b(?:split|allocate|divide|distribute|spread|verteil\w*|répart\w*|repart\w*|distribu\w*|"
-    r"divid\w*)\b[^.;:,\d]{0,20}"
+    r"\b(?:split|allocate|divide|distribute|spread|verteil\w*|répart\w*|repart\w*|distribu\w*|divid\w*)\b[^.;:,\d]{0,20}"
     r"\d{2,4}\s{1,3}(?:points?|coins?|punkte\w*|puntos|pontos|tokens?|euros?|dollars?|credits?|chips)\s{1,3}"
     r"(?:between|among|across|over|on|to|auf|unter|zwischen|entre|sur)\s{1,3}(?P<list>[^.;!?\n]{1,300})",
     re.IGNORECASE,
 )
 # What only a file could hold.
 FILE = re.compile(
-    r"\b(?:photos?|pictures?|fotos?|bilder?|upload\w*|hochladen|lebenslauf|cv|résumé|resume|curriculum|"
-    r"currículo|attachments?|"
+    r"\b(?:photos?|pictures?|fotos?|bilder?|upload\w*|hochladen|lebenslauf|cv|résumé|resume|curriculum|currículo|attachments?|"
     r"signatures?|unterschrift|firma digital|assinatura|datei\w*|fichiers?|pièces? jointes?|"
     r"scans?)\b(?! (?:consent|permission|release|size))",
     re.IGNORECASE,
 )
 PRICE = re.compile(
-    r"\s{0,3}(?:[$€£]\s?\d{1,5}(?:[.,]\d{1,2})?|\d{1,5}(?:[.,]\d{1,2})?\s?(?:[$€£]|euros?|dollars?|eur|"
-    r"usd)(?!\w))",
+    r"\s{0,3}(?:[$€£]\s?\d{1,5}(?:[.,]\d{1,2})?|\d{1,5}(?:[.,]\d{1,2})?\s?(?:[$€£]|euros?|dollars?|eur|usd)(?!\w))",
     re.IGNORECASE,
 )
 TOTAL = re.compile(
@@ -291,7 +280,6 @@ EACH = re.compile(
     re.IGNORECASE,
 )
 KIND = re.compile(
-    r"\b(?:surveys?|polls?|questionnaires?|quiz|forms?|umfrage|fragebogen|sondage|encuesta|pesquisa|"
-    r"enquete)\b",
+    r"\b(?:surveys?|polls?|questionnaires?|quiz|forms?|umfrage|fragebogen|sondage|encuesta|pesquisa|enquete)\b",
     re.IGNORECASE,
 )

@@ -342,7 +342,7 @@ def _of_sentence(
     if condition and (why := FOLLOW_UP.search(without)):
         before = without[: why.start()].strip(TRAILING)
         asks_before, lead = _of_sentence(before, language, is_poll=is_poll) if before else ([], "")
-        return [*asks_before, Ask(why["what"], condition=condition)], lead
+        return [*asks_before, Ask(why["what"] or why["reason"], condition=condition)], lead
     if condition and sentence.lower().startswith(without.lower()[:4]) and not leads_with_condition(sentence):
         condition = None
     if condition:

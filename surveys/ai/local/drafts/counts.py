@@ -40,8 +40,7 @@ _NUMBER = (
 )
 # Up to three adjectives may precede the noun of a number, but no word that people count.
 _ADJECTIVES = (
-    r"(?:(?!(?:and|or|with|of|in|for|from|to|by|per|people|persons|players|members|users|teams|times|"
-    r"minutes?|"
+    r"(?:(?!(?:and|or|with|of|in|for|from|to|by|per|people|persons|players|members|users|teams|times|minutes?|"
     r"mins?|hours?|days?|weeks?|months?|years?|rounds?|points?|stars?|options?|answers?|choices|questions?|"
     rf"{_NUMBER_WORDS})\b)[^\W\d][\w'’-]{{0,40}}[\s-]{{1,3}}){{0,3}}?"
 )

@@ -196,7 +196,12 @@ class _Draft:
         if self.language != languages.ENGLISH:
             text = languages.with_english_count(text, self.language)
         text = counts.without_question_count(text)
-        return leftovers(text, self.language, [*prompts, *options, *labels, *used, *told])
+        return leftovers(
+            text,
+            self.language,
+            [*prompts, *options, *labels, *used, *told],
+            has_conditions=any(block.get("show_when") for block in blocks),
+        )
 
     def _is_subject(self) -> bool:
         """Return whether the intent begins with its only question, which then names the subject of the
@@ -487,7 +492,11 @@ def _is_covered(block: RawBlock, composed: Composed) -> bool:
 
 def _is_standard(block: MutableBlock, template: Template) -> bool:
     """Return whether a question repeats one of the template's standard questions."""
-    asks_why = block["name"].startswith("reason")
+    about = (block.get("show_when") or {}).get("block")
+    asks_why = block["name"].startswith("reason") and about in (
+        None,
+        *(each["name"] for each in template.blocks),
+    )
     types = [each["type"] for each in template.blocks]
     return (
         bool(asks_why and "nps" in types)

@@ -17,8 +17,7 @@ _END = r"(?=[.!?;](?:\s|$)|[;\n]|$)"
 _ANNOUNCED = re.compile(
     r"(?:\b(?:between|among(?:st)?|choose from|pick from|choosing from|"
     r"with (?:the )?(?:results|outcomes|options|choices|answers))\s{1,3}|"
-    r"\b(?:options?|choices|answers|alternatives|candidates|items|results?|types|"
-    r"outcomes)\b[^:.\n]{0,40}:\s{0,3})"
+    r"\b(?:options?|choices|answers|alternatives|candidates|items|results?|types|outcomes)\b[^:.\n]{0,40}:\s{0,3})"
     rf"(?P<list>[^\n]{{3,1500}}?){_END}",
     re.IGNORECASE,
 )
@@ -34,15 +33,13 @@ _PAIR = re.compile(
     r"(?P<list>[^.!?;:\n,()]{1,200}\s(?:or|vs\.?|versus)\s[^.!?;:\n,()]{1,200})", re.IGNORECASE
 )
 _PARTS = re.compile(
-    r"\s{0,3},\s{0,3}(?:or|and|and/or|vs\.?|versus|&)\s{1,3}|\s{1,3}(?:or|vs\.?|versus)\s{1,3}|"
-    r"\s{0,3}[,/|;]\s{0,3}",
+    r"\s{0,3},\s{0,3}(?:or|and|and/or|vs\.?|versus|&)\s{1,3}|\s{1,3}(?:or|vs\.?|versus)\s{1,3}|\s{0,3}[,/|;]\s{0,3}",
     re.IGNORECASE,
 )
 _AND = re.compile(r"\s{1,3}(?:and|&)\s{1,3}", re.IGNORECASE)
 # The sentence may go on after the last option.
 _AFTERTHOUGHT = re.compile(
-    r"\s{1,3}(?:for|with|without|on|at|as|to|when|while|who|that|which|please|so|because|if|next|"
-    r"tonight|today|"
+    r"\s{1,3}(?:for|with|without|on|at|as|to|when|while|who|that|which|please|so|because|if|next|tonight|today|"
     r"tomorrow|this|using|via|make|keep|let)\b.*$",
     re.IGNORECASE,
 )

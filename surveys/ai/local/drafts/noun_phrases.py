@@ -57,8 +57,7 @@ _VERY_OWN = (
     r"tenho)(?:\s|(?<=['’]))"
 )
 _DAY = re.compile(
-    rf"(?<!\w){DATE}(?!\w)|\b(?:mon|tue|wed|thu|fri|sat|sun|mo|di|mi|do|fr|sa|so|lun|mar|mer|jeu|ven|"
-    rf"sam|dim|lunes|martes|"
+    rf"(?<!\w){DATE}(?!\w)|\b(?:mon|tue|wed|thu|fri|sat|sun|mo|di|mi|do|fr|sa|so|lun|mar|mer|jeu|ven|sam|dim|lunes|martes|"
     r"jueves|viernes|sáb|dom)[a-zé]{0,7}\.?\s{1,3}(?:the\s)?\d{1,2}\b",
     re.IGNORECASE,
 )

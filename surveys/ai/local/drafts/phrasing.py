@@ -78,8 +78,7 @@ _EN_NO_PAST = word_set("need feed speed red bed seed exceed succeed proceed inde
 
 # Clauses about one other person or thing: `how their child gets to school`.
 _EN_OTHERS = re.compile(
-    r"(?P<wh>how|where|when|why|what)\s(?P<who>(?:their|the|our)\s\w+)\s(?P<verb>(?!is\b|was\b|has\b|"
-    r"does\b)[a-z]{1,20}[^su\W]s)\s(?P<rest>.+)",
+    r"(?P<wh>how|where|when|why|what)\s(?P<who>(?:their|the|our)\s\w+)\s(?P<verb>(?!is\b|was\b|has\b|does\b)[a-z]{1,20}[^su\W]s)\s(?P<rest>.+)",
     re.IGNORECASE,
 )
 
@@ -88,8 +87,7 @@ _EN_OTHERS = re.compile(
 _EN_MOVED = re.compile(
     r"(?:what|who|which \w+) (?:keeps|stops|stopped|prevents|holds|slows|annoys|annoyed|bothers|"
     r"bothered|brings|brought|makes|made|"
-    r"drives|motivates|motivated|helps|helped|worries|frustrates|frustrated|interests|attracts|puts|"
-    r"gets|surprised|"
+    r"drives|motivates|motivated|helps|helped|worries|frustrates|frustrated|interests|attracts|puts|gets|surprised|"
     r"convinced|confused) (?:you|them|people)\b",
     re.IGNORECASE,
 )
@@ -102,10 +100,8 @@ _SERVING = {
     "pt": r"funcionários",
 }
 _OF_SERVICE = (
-    r"\b(?:kind|friendly|polite|helpful|rude|nice|courteous|professional|attentive|knowledgeable|"
-    r"respectful|competent|"
-    r"freundlich|höflich|nett|hilfsbereit|kompetent|unfreundlich|gentils?|aimables?|polis?|compétents?|"
-    r"serviables?|"
+    r"\b(?:kind|friendly|polite|helpful|rude|nice|courteous|professional|attentive|knowledgeable|respectful|competent|"
+    r"freundlich|höflich|nett|hilfsbereit|kompetent|unfreundlich|gentils?|aimables?|polis?|compétents?|serviables?|"
     r"amables?|educad[oa]s?|simpátic[oa]s?|gentis|gentil|atencios[oa]s?)\b"
 )
 
@@ -305,8 +301,7 @@ _DE_DU = _pairs(
 )
 _DE_JOINTS = word_set("damit dass wenn weil sodass obwohl falls bevor nachdem und oder muss müsste")
 _DE_VERB = re.compile(
-    r"^(?:[a-zäöüß]+(?:en|ern|eln|t)|tun|sei|war|ist|soll|will|kann|muss|darf|mag|hätte|wäre|würde|"
-    r"könnte|sollte|müsste|wird|hat)$"
+    r"^(?:[a-zäöüß]+(?:en|ern|eln|t)|tun|sei|war|ist|soll|will|kann|muss|darf|mag|hätte|wäre|würde|könnte|sollte|müsste|wird|hat)$"
 )
 _DE_SEPARABLE = re.compile(r"(mit|ein|aus|an|ab|auf|vor|teil|zurück|her|hin|nach|los|bei|um)(?=\w{4,}en$)")
 _DE_SUBJECTS = word_set(
@@ -315,8 +310,7 @@ _DE_SUBJECTS = word_set(
 # Verbs with which `sich` is in the dative case.
 _DE_DATIVE = re.compile(r"\b(?:wünsch|vorstell|merk|leist|erhoff|anschau|anseh|kauf|überleg|vornehm)\w*$")
 _DE_DIRECT = re.compile(
-    r"^((?:(?:an|in|mit|für|auf|bei|von|zu)\s)?(?:was|wen|wem|wie|wo|wann|warum|woher|wohin|womit|"
-    r"welche[rsn]?)\s"
+    r"^((?:(?:an|in|mit|für|auf|bei|von|zu)\s)?(?:was|wen|wem|wie|wo|wann|warum|woher|wohin|womit|welche[rsn]?)\s"
     r"(?:(?:oft|lange|viel|gern|häufig|gut|sehr)\s)?)([a-zäöüß]+(?:en|ern|eln))\s(?:sie)\b",
     re.IGNORECASE,
 )

@@ -20,10 +20,8 @@ _MAX_WORDS = 9
 _QUOTED = re.compile(r"[“„«\"]\s{0,3}([^“”„«»\"\n]{2,80}?)\s{0,3}[”“»\"]")
 _STOP = re.compile(
     r"[.,;:!?()\[\]{}<>|\n\r\"“”„«»*#=]|\s[-–—/]+\s|…|"
-    r"\b(?:that|which|who|whose|where|when|while|because|since|so|please|asking|asks?|includ(?:e|es|"
-    r"ing)|covering|"
-    r"using|with|without|via|plus|but|if|whether|how|what|why|we|i|i'm|they|you|it|should|must|can|"
-    r"could|would|will|"
+    r"\b(?:that|which|who|whose|where|when|while|because|since|so|please|asking|asks?|includ(?:e|es|ing)|covering|"
+    r"using|with|without|via|plus|but|if|whether|how|what|why|we|i|i'm|they|you|it|should|must|can|could|would|will|"
     r"is|are|was|were|be|been|being|do|does|did|doing|called|named|held|think|thinks|like|likes|feel|feels|"
     r"prefer|has|have|had|make|create|need|needs|want|wants|until|before|after|at|to|then|also|"
     r"(?:from|on a scale of) \d|and (?:then|also|give|show|tell|find|get|see|one|two|three|\d+))\b",
@@ -43,8 +41,7 @@ _AFTER_OF = re.compile(
     re.IGNORECASE,
 )
 _AFTER_WITH = re.compile(
-    r"\b(?:satisf\w+|happy|unhappy|experiences?|problems?|issues|content|pleased|engagement|"
-    r"familiar\w*)\s{1,3}with\s{1,3}",
+    r"\b(?:satisf\w+|happy|unhappy|experiences?|problems?|issues|content|pleased|engagement|familiar\w*)\s{1,3}with\s{1,3}",
     re.IGNORECASE,
 )
 _AFTER_FOR = re.compile(
@@ -65,8 +62,7 @@ _BEGINS = re.compile(
 )
 _NAME = r"[A-Z][\w'’&+-]*"
 _NAMES = re.compile(
-    rf"(?<![\w'’]){_NAME}(?:\s{{1,3}}(?:of|the|and|[A-Z0-9][\w'’&+-]*))*\s{{1,3}}[A-Z0-9][\w'’&+-]*|"
-    rf"(?<![\w'’]){_NAME}"
+    rf"(?<![\w'’]){_NAME}(?:\s{{1,3}}(?:of|the|and|[A-Z0-9][\w'’&+-]*))*\s{{1,3}}[A-Z0-9][\w'’&+-]*|(?<![\w'’]){_NAME}"
 )
 _SENTENCE_BEFORE = re.compile(r"[.!?:;\n]\s{0,3}$")
 
