@@ -211,12 +211,14 @@ def _count_keys(value: object) -> int:
     count, rest = 0, [value]
     while rest:
         part = rest.pop()
-        if type(part) is dict:
+        if isinstance(part, dict):
             count += len(part)
-            rest += part.values()
-        elif type(part) is list:
-            rest += part
+            part = part.values()
+        rest += [each for each in part if each.__class__ in _CONTAINERS]  # type: ignore[attr-defined]
     return count
+
+
+_CONTAINERS = (dict, list)
 
 
 class _Repeated(dict[str, Any]):
