@@ -53,6 +53,8 @@ IN_PLACE = {
     "communities/ground/statements.py:width_of": STATEMENTS,
     "communities/ground/slots.py:Slots._taken": "One for each slot that is taken.",
     "config/docs.py:_schema": ONCE,
+    "config/mcp.py:_described_tools": ONCE,
+    "config/mcp.py:_operations": ONCE,
     "config/embedded.py:_attached": "The embedded servers of this machine.",
     "config/management/commands/accept_secret_key.py:Command.requires_system_checks": EMPTY,
     "config/management/commands/reset.py:Command.requires_system_checks": EMPTY,
