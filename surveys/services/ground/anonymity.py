@@ -48,6 +48,7 @@ COUNTED_FIELDS = (
     "nps",
     "drop_off",
     "open_text",
+    "could_see_count",
 )
 MEANS = ("count", "mean")  # the statistics of numbers that are no single person's
 _EXTREMES = ("min", "lower_quartile", "median", "upper_quartile", "standard_deviation", "max")
