@@ -26,7 +26,7 @@ QUESTION_OF_GIFT = (
 )
 LOGIC_OF_READERS = (
     f"{OWNERS} conditions and formulas on this project, and change what these refer to: figures over few "
-    "people would tell who answered what. Send `{key}` as it is."
+    "people would tell single answers. Send `{key}` as it is."
 )
 _NamesOf = Callable[[Block], Sequence[Mention]]
 _LOGIC_NAMES: Mapping[str, _NamesOf] = {
