@@ -82,7 +82,7 @@ class Carried(serializers.DictField):
     def __init__(self) -> None:
         super().__init__(
             allow_null=True,
-            help_text="What it carries along; null if it carries nothing.",
+            help_text="What it carries along; null if nothing, and for others than admins and its maker.",
         )
 
 
