@@ -131,14 +131,13 @@ def counted(*, project: Project, at: datetime) -> CachedFigures:
 
 
 def totals(*, projects: Sequence[Project], at: datetime) -> dict[int, dict[str, int]]:
-    """The counts to show beside anonymous projects (`steps.totals`).
+    """The counts to show beside anonymous projects (`steps.totals`)."""
 
-    A project whose counts take a step is counted, so that all its figures change at one moment.
-    """
-    for project in steps.due(projects=projects) if projects else ():
+    def count(project: Project) -> None:
         with suppress(Unavailable):  # The earlier counts are shown until the process has time.
             counted(project=project, at=at)
-    return steps.totals(projects=projects) if projects else {}
+
+    return steps.totals(projects=projects, count=count) if projects else {}
 
 
 def sentiments(*, project: Project) -> Sentiments:
