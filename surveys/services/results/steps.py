@@ -216,7 +216,7 @@ class _BlockStep:
     @property
     def is_current(self) -> bool:
         """Whether the step shows all answers that were counted."""
-        return (self.step or [None, []])[1] == self.now[1]
+        return list(self.step[1] if self.step else ()) == list(self.now[1])
 
     @property
     def has_shrunk(self) -> bool:
