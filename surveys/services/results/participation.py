@@ -106,9 +106,8 @@ def read(
     if not access.may_read_people(actor=actor, project=project):
         raise Forbidden(WHOLE_ALONE)
     script = script_cache.script_of(project)
-    selecting.refuse_faults(
-        selection.where, script=lambda: script, solutions=access.may_read_solutions(actor=actor)
-    )
+    solutions = access.may_read_solutions(actor=actor, project=project)
+    selecting.refuse_faults(selection.where, script=lambda: script, solutions=solutions)
     if figures.responses(project.pk) >= VERY_LARGE:
         refuse("project_id", "too_large", f"This is for projects with fewer than {VERY_LARGE:,} responses.")
     if rounding_of(project) == Rounding.DAY:
