@@ -42,9 +42,8 @@ def parted(sentence: str, language: str) -> tuple[str, str | None, str]:
         inner_dash = re.search(r"\s[-–—]\s", rest)
         if inner_dash and "," in rest[inner_dash.end() :] and "," not in rest[: inner_dash.start()]:
             return f"{lead}: {rest[: inner_dash.start()].strip()}", rest[inner_dash.end() :], ""
-        if rest.strip(TRAILING) and not re.match(
-            INTERROGATIVE[language], lead.split(",")[-1].strip(), re.IGNORECASE
-        ):
+        asked = after_verb(_from_verb(lead.split(",")[-1].strip(), language), language)[1]
+        if rest.strip(TRAILING) and not re.match(INTERROGATIVE[language], asked, re.IGNORECASE):
             inner = _verb(rest, language)
             if inner and language == "de":
                 rest = re.sub(RATING["de"], "", rest).rstrip(TRAILING)
@@ -99,6 +98,12 @@ def parted(sentence: str, language: str) -> tuple[str, str | None, str]:
     if not items.strip(TRAILING) or re.fullmatch(PEOPLE[language], items.strip(TRAILING), re.IGNORECASE):
         return sentence[: verb.start()].strip(TRAILING), "", ""
     return sentence[: verb.start()].strip(TRAILING), items, "rate" if is_rated else how
+
+
+def _from_verb(text: str, language: str) -> str:
+    """Return a text from its last verb of asking: `we are a bakery and want to know which bread`."""
+    verbs = [match.start() for match in re.finditer(ASKING[language], text, re.IGNORECASE)]
+    return text[verbs[-1] :] if verbs else text
 
 
 def _head_of_list(sentence: str, language: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from surveys.ai.local.drafts import bank, languages
 from surveys.ai.local.drafts.answering import answered, formatted, in_language, is_closed, text_in, with_scale
-from surveys.ai.local.drafts.ask_words import FILE, INTERROGATIVE, PRICE
+from surveys.ai.local.drafts.ask_words import FILE, INTERROGATIVE, NEED, PRICE
 from surveys.ai.local.drafts.asks import RANKED, Ask
 from surveys.ai.local.drafts.conditions import Condition, subject_of, words_of
 from surveys.ai.local.drafts.formats import DATE, Format
@@ -51,6 +51,7 @@ _ALLOWS = re.compile(
     re.I,
 )
 HOW_MANY = "How many would you like: {label}?"
+NEEDED = "What do you need: {label}?"
 AGREE = "How much do you agree? “{Label}.”"
 OVERALL, CHILD = "Which overall rating would you give?", "How old is the child?"
 _CHILD = re.compile(
@@ -121,6 +122,7 @@ def compose(
     before: Sequence[RawBlock] = (),
     is_about_leaving: bool = False,
     is_agreed: bool = False,
+    is_judged: bool = True,
 ) -> Composed:
     """Return the questions for asks. The asks are in the language `spoken`, the questions in `language`.
 
@@ -148,6 +150,7 @@ def compose(
             composed=composed,
             is_about_leaving=is_about_leaving,
             is_agreed=is_agreed,
+            is_judged=is_judged,
             siblings=siblings,
         )
         if made is None and is_file(ask.text):
@@ -193,6 +196,7 @@ def _block_for(
     composed: Composed,
     is_about_leaving: bool,
     is_agreed: bool,
+    is_judged: bool,
     siblings: str,
 ) -> MutableBlock | None:
     if not ask.text and ask.format.is_scale:
@@ -249,6 +253,8 @@ def _block_for(
     if known:
         composed.known.add(known["name"])
         block = in_language(known, language)
+        if ask.format.most and known["name"] == "number_of_people":
+            block = in_language(bank.blocks()["guests"], language)
         if spoken == language and block["type"] not in SCALES and not _COUNTS.match(bank.folded(ask.text)):
             block["prompt"] = _in_their_words(ask.text, block, language) or block["prompt"]
         if known["type"] == "open_text" and ask.format.is_scale:
@@ -260,7 +266,8 @@ def _block_for(
         return None  # The clause cannot be translated.
     if question := question_from(ask.text, language):
         return answered(question, ask.format, language, scale, None)
-    return _of_phrase(ask, language, is_form=is_form, scale=scale)
+    is_about_needs = NEED.search(siblings) is not None and not is_judged
+    return _of_phrase(ask, language, is_form=is_form, scale=scale, is_about_needs=is_about_needs)
 
 
 _LIKED = re.compile(r"(?:preferred|favou?rite|main|current|highest|usual)\b", re.IGNORECASE)
@@ -287,7 +294,7 @@ _SUPERLATIVE = {
     "de": r"(?:(?:der|die|das) )?(?:beste|schlechteste|größte|wichtigste|nützlichste|schönste|"
     r"schlimmste|hilfreichste)[rsn]? .+",
 }
-_COUNTS = re.compile(r"(?:how many|wie viele|combien de|cuant[oa]s|quant[oa]s) \w+$")
+_COUNTS = re.compile(r"(?:how many|wie viele|combien|combien de|cuant[oa]s|quant[oa]s)(?: \w+)?$")
 
 
 def _in_their_words(text: str, block: MutableBlock, language: str) -> str | None:
@@ -304,7 +311,9 @@ def _in_their_words(text: str, block: MutableBlock, language: str) -> str | None
     return question if text_in("Yes", language) in values else None
 
 
-def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) -> MutableBlock | None:
+def _of_phrase(
+    ask: Ask, language: str, *, is_form: bool, scale: Format | None, is_about_needs: bool
+) -> MutableBlock | None:
     """Return the question for a noun phrase. People rate the phrase, choose one of its options, or fill it
     in.
     """
@@ -317,9 +326,10 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     if re.search(r"[.!?;:]", phrase) or _NO_ASK.match(plain):
         return None
     label = phrase[:1].upper() + phrase[1:]
-    if ask.format == Format() and _COUNTS.match(plain):
+    if ask.format == Format(most=ask.format.most) and _COUNTS.match(plain):
         mark = " ?" if language == "fr" else "?"
-        return {"type": "open_numeric", "prompt": f"{'¿' if language == 'es' else ''}{label}{mark}", "min": 0}
+        prompt = f"{'¿' if language == 'es' else ''}{label}{mark}"
+        return formatted({"type": "open_numeric", "prompt": prompt, "min": 0}, ask.format, language, None)
     if not (ask.format.options or ask.format.is_yes_no) and re.match(
         INTERROGATIVE[language], phrase, re.IGNORECASE
     ):
@@ -338,6 +348,13 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     possessed = _POSSESSED.fullmatch(phrase)
     known = _owned(phrase, language)
     is_field = bool(known and known["name"] in _PERSONAL) or _FACT.search(plain) is not None
+    is_need = NEED.search(phrase) is not None and not ask.is_rated and not scale
+    if (
+        is_about_needs
+        and not (is_need or is_field or is_form or ask.is_rated or scale)
+        and ask.format == Format()
+    ):
+        return {"type": "open_text", "prompt": _filled(NEEDED, phrase, language)}
     if ask.condition and not (is_form or is_field):
         return None  # Nobody rates a thing under a condition.
     is_plain = not scale and ask.format == Format() and not ask.is_rated
@@ -357,7 +374,9 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     if (
         ask.is_rated
         or scale
-        or not (is_form or ask.is_field or is_field or _LABELLED.search(plain) or ask.format.is_open)
+        or not (
+            is_form or ask.is_field or is_field or is_need or _LABELLED.search(plain) or ask.format.is_open
+        )
     ):
         rated = phrase if language != "en" or _DETERMINED.search(phrase) else f"the {phrase}"
         prompt = _filled("How would you rate {aspect}?", rated, language)

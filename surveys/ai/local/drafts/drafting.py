@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from surveys.ai.local.drafts import bank, counts, languages, library, scoring
 from surveys.ai.local.drafts.answering import in_language, text_in
-from surveys.ai.local.drafts.ask_words import FEEDBACK, FORM, INTERROGATIVE, wants_one_open_question
+from surveys.ai.local.drafts.ask_words import FEEDBACK, FORM, INTERROGATIVE, POINTS, wants_one_open_question
 from surveys.ai.local.drafts.asks import Asks, additions, read_asks, without_settings
 from surveys.ai.local.drafts.builder import (
     FORM_WELCOME,
@@ -113,6 +113,7 @@ class _Draft:
             before=template.blocks if template.id in library.STANDARD else first_last,
             is_about_leaving=bool(_LEAVING.search(self.request.intent)),
             is_agreed=bool(AGREEMENT.search(self.request.intent)),
+            is_judged=bool(FEEDBACK.search(self.request.intent)),
         )
         # The questions of a standard belong together, so all of them remain.
         if template.id in library.STANDARD:
@@ -228,7 +229,8 @@ class _Draft:
         """Return the intent without its asks, for choosing the template; the whole intent if the rest has no
         subject.
         """
-        text = self.asks.rest or ("" if len(self.asks.asks) > 1 else self.wishes.text)
+        has_own_options = any(ask.format.options for ask in self.asks.asks)
+        text = self.asks.rest or ("" if len(self.asks.asks) > 1 or has_own_options else self.wishes.text)
         rest = replace(
             read_intent(replace(self.request, intent=text), language=self.intent.language),
             question_count=self.intent.question_count,
@@ -420,7 +422,7 @@ class _Draft:
         confidence: float,
     ) -> ProposedScript:
         kept, of_wishes, not_met = apply_wishes(blocks, self.wishes, is_composed=len(self.asks.asks) > 1)
-        unmet = [*unmet, *not_met, *(f"Not done: “{told}”." for told in self.asks.told)]
+        unmet = [*unmet, *not_met, *map(_not_done, self.asks.told)]
         if any(map(_TOLD.match, unmet)):
             confidence = min(confidence, _MOST_WITH_TOLD)
         return ProposedScript(
@@ -450,6 +452,10 @@ _LEAVING = re.compile(
 _COMES = re.compile(
     r"\bcom(?:e|ing)\b|\battend|\bkomm|\bdabei|\bvien|\bvenez|\basist|\bvem\b|\bpresença", re.IGNORECASE
 )
+
+
+def _not_done(told: str) -> str:
+    return f"Not done: “{told}”.{' People rank the items instead.' if POINTS.search(told) else ''}"
 
 
 def _asks_who_comes(blocks: list[MutableBlock]) -> bool:

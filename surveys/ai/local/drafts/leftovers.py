@@ -29,6 +29,7 @@ _WORD = re.compile(r"[^\W_]{2,40}")
 # Words that say that there shall be a survey, and nothing about what it asks.
 _EMPTY = word_set(
     """
+    danach dann then puis ensuite despues luego depois finally zuletzt anschliessend
     survey surveys poll form questionnaire question questions ask asks want wants wanted like know
     find need needs make create please quick short simple feedback people they them their also rate
     rating scale scales open answer answers about each new our out other follow first then should
