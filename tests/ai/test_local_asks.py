@@ -600,7 +600,7 @@ def test_options_after_a_word_of_asking_are_no_ratings(
 def test_points_to_share_are_told_and_ranked(intent: str) -> None:
     draft = draft_from(intent)
 
-    assert [block["type"] for block in questions(draft)][0] == "ranking"
+    assert questions(draft)[0]["type"] == "ranking"
     assert any(line.endswith("People rank the items instead.") for line in draft.unmet)
 
 
@@ -623,3 +623,32 @@ def test_a_limit_in_brackets_is_that_of_its_number() -> None:
 
     assert [block["max"] for block in questions(draft) if block["type"] == "open_numeric"] == [3]
     assert draft.unmet == ()
+
+
+@pytest.mark.parametrize(
+    ("intent", "days"),
+    [
+        ("Find a date for the rehearsal: Mon 5 Jan 18:00, Tue 6 Jan 19:00, Thu 8 Jan 18:30.", "Mon 5 Jan 18:00"),
+        ("Terminfindung Elternabend: Mo 12.1. 19 Uhr, Mi 14.1. 19 Uhr", "Mo 12.1. 19 Uhr"),
+    ],
+)
+def test_days_with_dates_are_the_options_of_one_question(intent: str, days: str) -> None:
+    block = questions(draft_from(intent))[0]
+
+    assert block["type"] == "multi_punch"
+    assert days in option_values(block)
+
+
+def test_a_form_for_a_child_asks_about_the_child() -> None:
+    assert asked("Sign up for the kids' camp: child's name, class, allergies, photo permission") == [
+        "What is the child's name?",
+        "What is the child's class?",
+        "What are the child's allergies?",
+        "May we take pictures of the child and publish them?",
+    ]
+
+
+def test_an_agreement_that_no_question_takes_is_told() -> None:
+    draft = draft_from("Employee pulse: workload, recognition. all on agree/disagree scale")
+
+    assert draft.unmet == ("Not used: “all on agree/disagree scale”.",)

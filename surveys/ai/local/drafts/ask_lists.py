@@ -26,6 +26,8 @@ _TWINS = re.compile(
     r"how) (?:war|ist|lief|was|is|went)\s)",
     re.IGNORECASE,
 )
+# Two nouns that share a part: `Vor- und Nachteile`.
+_COMPOUND = re.compile(r"\w-\s(?:und|oder|and|or|et|ou|y|o|e)\s\w|\bvor und nachteile", re.IGNORECASE)
 _MOST_WORDS = 9  # An item of a list after the name of a survey has at most this many words.
 _MOST_WORDS_OF_ITEM = 4  # Longer words before the first comma introduce the list.
 _MAX_LEAD = 120  # A colon begins a list only after at most this many characters.
@@ -191,7 +193,7 @@ def list_items(text: str, language: str) -> list[str]:
 
 def _halves(part: str, language: str) -> list[str]:
     """Return the parts of an item that `and` joins, if both parts can be asked alone."""
-    if re.search(r":\s", part):
+    if re.search(r":\s", part) or _COMPOUND.search(part):
         return [part]
     conjunction = (
         CONJUNCTIONS[language]

@@ -97,6 +97,13 @@ _TONE = re.compile(
     r"court|simple|anonyme|corto|amable|sencillo|anónimo|curto|simples|anônimo)\w?(?: please)?$",
     re.IGNORECASE,
 )
+# `wie zufrieden die Gäste mit Zimmer, Frühstück und Service sind`: the list is what people rate.
+_SATISFIED_WITH = re.compile(
+    r"\bwie (?:zufrieden|glücklich) (?:(?:die|unsere|"
+    r"alle) )?\w{2,20} mit (?P<list>[^.;:!?\n]{1,120}?,[^.;:!?\n]{1,120}?) "
+    r"(?:sind|waren)\b",
+    re.IGNORECASE,
+)
 _SIZE = re.compile(r"\b(?:\d{0,2}X{0,3}[SL]|M|\d{2,3}(?:/\d{2,3})?)\b")
 _SIZES = re.compile(
     r"\b(?P<of>(?i:(?:[^\W\d_]{1,20}[ -])?(?:sizes?|größen?|tailles?|tallas?|tamanhos?)))\s{0,3}:?\s{1,3}"
@@ -198,6 +205,8 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
         after = shared.partition(" for ")[2]
         text = f"{text[: points.start()]} {after} {text[points.end() :]}"
     text = re.sub(r"\(\s{0,3}\)", "", SEVERAL.sub("", text)) if is_poll else _EVENT_DATE.sub("", text)
+    if language == "de":
+        text = _SATISFIED_WITH.sub(lambda match: match["list"], text)
     text = _SIZES.sub(lambda match: f"{match['of']} ({', '.join(_SIZE.findall(match['list']))})", text)
     text = without_settings(text)
     asks: list[Ask] = [Ask(RANKED, Format(options=ranked, is_ranked=True))] if ranked else []

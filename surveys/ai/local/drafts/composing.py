@@ -18,10 +18,10 @@ from surveys.ai.local.drafts.answering import answered, formatted, in_language, 
 from surveys.ai.local.drafts.ask_words import FILE, INTERROGATIVE, NEED, PRICE
 from surveys.ai.local.drafts.asks import RANKED, Ask
 from surveys.ai.local.drafts.conditions import Condition, subject_of, words_of
-from surveys.ai.local.drafts.formats import DATE, Format
+from surveys.ai.local.drafts.formats import DATE, Format, option_text
 from surveys.ai.local.drafts.length import MutableBlock
 from surveys.ai.local.drafts.library import RawBlock
-from surveys.ai.local.drafts.noun_phrases import AGREEMENT, is_noun_phrase, is_statement
+from surveys.ai.local.drafts.noun_phrases import AGREEMENT, is_day, is_noun_phrase, is_statement
 from surveys.ai.local.drafts.phrasing import addressed, question_from
 from surveys.ai.local.drafts.stems import EMPTY, word_set
 from surveys.engine.script import SCALES, title_case
@@ -50,6 +50,7 @@ _ALLOWS = re.compile(
     r"qualität)",
     re.I,
 )
+_DAYS = "📅"  # The text of an ask that has days as its options.
 HOW_MANY = "How many would you like: {label}?"
 NEEDED = "What do you need: {label}?"
 AGREE = "How much do you agree? “{Label}.”"
@@ -59,6 +60,28 @@ _CHILD = re.compile(
     r"['’]s|ren)?\b",
     re.IGNORECASE,
 )
+# Questions of the bank that are about the child where parents fill in a form, with their words for that.
+_OF_CHILD = {
+    "age": CHILD,
+    "pictures": "May we take pictures of the child and publish them?",
+    "diet": "Which of these apply to the food that the child eats?",
+    **dict.fromkeys(("birthday", "grade", "allergies", "gender", "shirt"), "What is the child's {label}?"),
+}
+
+
+def _of_child(known: RawBlock, ask: Ask, language: str) -> MutableBlock:
+    block = in_language(known, language)
+    if known["name"] == "age":
+        block = {"name": "age", "type": "open_numeric", "min": 0}
+    label = re.sub(
+        r"^(?:(?:the |any |their )?child['’]s|the|any|their|der|die|das) ", "", ask.text, flags=re.IGNORECASE
+    )
+    prompt = _filled(_OF_CHILD[known["name"]], label, language)
+    if language == languages.ENGLISH and _is_plural(label):
+        prompt = prompt.replace("What is the child", "What are the child")
+    return formatted({**block, "prompt": prompt}, ask.format, language, None)
+
+
 _WHO_COMES = {
     "en": (r"who(?:'s| is| will be| wants to)? com(?:e|ing|es)\b(?P<rest>.*)", "Are you coming{rest}?"),
     "de": (r"wer (?:kommt|ist dabei)\b(?P<rest>.*)", "Kommst du{rest}?"),
@@ -132,7 +155,7 @@ def compose(
     composed = Composed()
     names: set[str] = set()
     said: list[tuple[RawBlock, str]] = []  # The blocks with the words from which they are made.
-    asks = list(asks)
+    asks = _with_days_together(asks)
     siblings = " ".join(ask.text for ask in asks)
     for ask in asks:
         if (excluded := _EXCLUDED.fullmatch(ask.text)) and not ask.format.options:
@@ -181,9 +204,24 @@ def compose(
             made |= {"correct_answer_index": ask.format.right}
         composed.blocks.insert(place, made)
         said.append((made, ask.text))
-        named = ", ".join(ask.format.options) if ask.format.is_ranked else ask.text.rstrip("? ")
+        named = (
+            ", ".join(ask.format.options)
+            if ask.format.is_ranked or ask.text == _DAYS
+            else ask.text.rstrip("? ")
+        )
         composed.words.append(named or "a rating")
     return composed
+
+
+def _with_days_together(asks: Iterable[Ask]) -> list[Ask]:
+    """Return the asks with several days among them as the options of one."""
+    asks = list(asks)
+    days = [ask for ask in asks if ask.format == Format() and is_day(ask.text)]
+    if len(days) < 2:
+        return asks
+    options = tuple(option_text(ask.text) for ask in days)
+    several = replace(days[0], text=_DAYS, format=Format(options=options, takes_several=True))
+    return [several if ask is days[0] else ask for ask in asks if ask is days[0] or ask not in days]
 
 
 def _block_for(
@@ -208,6 +246,8 @@ def _block_for(
         overall = {"name": "overall", "prompt": text_in(OVERALL, language)}
         wanted = ask.format if ask.format.is_scale else scale
         return with_scale(overall, wanted, language, ("Very poor", "Very good"))
+    if ask.text == _DAYS:
+        return formatted(in_language(bank.blocks()["days_available"], language), ask.format, language, None)
     if ask.format.is_ranked:
         options = [{"value": option} for option in ask.format.options]
         return {"name": "ranked", "type": "ranking", "prompt": text_in(RANKED, language), "options": options}
@@ -224,8 +264,9 @@ def _block_for(
         ends = ("Strongly disagree", "Strongly agree")
         return with_scale({"prompt": _filled(AGREE, said, language)}, wanted, language, ends)
     known = bank.find(ask.text, spoken)
-    if is_form and known and known["name"] == "age" and _CHILD.search(siblings):
-        return {"name": "age", "type": "open_numeric", "prompt": text_in(CHILD, language), "min": 0}
+    is_of_child = is_form and known is not None and _CHILD.search(siblings) is not None
+    if is_of_child and known and known["name"] in _OF_CHILD:
+        return _of_child(known, ask, language)
     if (asked := _who_comes(ask.text, spoken)) and spoken == language:
         composed.known.add("coming")
         return {**in_language(bank.blocks()["coming"], language), "prompt": asked}

@@ -143,7 +143,7 @@ _SLOPPY = {
 }  # fmt: skip
 _SLOPPY_WORD = re.compile(rf"\b(?:{'|'.join(_SLOPPY)})\b")
 _OWNER = re.compile(
-    r"\b(parent|child|kid|mother|father|owner|customer|guest|student|player)s (?=(?:name|class|age|"
+    r"\b(parent|child|kid|mother|father|owner|customer|guest|student|player)s? (?=(?:name|class|age|"
     r"e-?mail|phone)\b)"
 )
 

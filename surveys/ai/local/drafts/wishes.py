@@ -163,7 +163,7 @@ def _limit(text: str) -> re.Match[str] | None:
 
 def _is_of_field(match: re.Match[str]) -> bool:
     """Return whether a limit in brackets stands without options, as in `how many guests (max 3)`."""
-    before, _, inner = match.string[: match.start()].rpartition("(")
+    _, _, inner = match.string[: match.start()].rpartition("(")
     inside = f"{inner}{match.string[match.end() :].partition(')')[0]}"
     return (
         "(" in match.string[: match.start()]
