@@ -628,7 +628,10 @@ def test_a_limit_in_brackets_is_that_of_its_number() -> None:
 @pytest.mark.parametrize(
     ("intent", "days"),
     [
-        ("Find a date for the rehearsal: Mon 5 Jan 18:00, Tue 6 Jan 19:00, Thu 8 Jan 18:30.", "Mon 5 Jan 18:00"),
+        (
+            "Find a date for the rehearsal: Mon 5 Jan 18:00, Tue 6 Jan 19:00, Thu 8 Jan 18:30.",
+            "Mon 5 Jan 18:00",
+        ),
         ("Terminfindung Elternabend: Mo 12.1. 19 Uhr, Mi 14.1. 19 Uhr", "Mo 12.1. 19 Uhr"),
     ],
 )

@@ -29,7 +29,8 @@ SETTINGS = re.compile(
     r"|[,;.]?\s{0,3}\b(?:just|only|nur) (?:ratings|scales|skalen|bewertungen)\b"
     r"|[,;.]?\s{0,3}\b(?:keep it|make it|please keep it) (?:very )?(?:short|brief|simple|friendly|quick)\b"
     # Our texts say `du`, `vous`, `tú` and `você` anyway.
-    r"|[,;.]?\s{0,3}\b(?:bitte )?(?:per du|in (?:der )?du-form|duzen|vouvoyer|tutear)\b"
+    r"|[,;.]?\s{0,3}\b(?:bitte )?(?:per du|(?:mit )?du ansprechen|in (?:der )?du-form|duzen|vouvoyer|"
+    r"tutear)\b"
     r"|[,;]?\s{0,3}\bwhere it makes sense\b"
     r"|[,;]?\s{0,3}\beverything (?:is )?optional\b"
     r"|\s\(?(?:optional|freiwillig|facultatif|opcional)\)?(?=\s{0,3}(?:[,;.)]|$))"

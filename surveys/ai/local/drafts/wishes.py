@@ -49,6 +49,14 @@ _NO_TEXT = re.compile(
     r"|questions? ouvertes?|texte libre|preguntas abiertas|texto libre|perguntas abertas|texto livre)",
     re.IGNORECASE,
 )
+# The address that our texts do not have: they say `du`, `vous`, `tú` and `você`.
+_OTHER_ADDRESS = re.compile(
+    r"[,;.]?\s{0,3}\b(?:bitte |please |por favor )?(?:(?:mit|per|in(?: der)?|auf|"
+    r"use)\s)?(?:Sie[- ]Form(?: verwenden)?|siezen|(?<=per )Sie\b|"
+    r"Sie ansprechen|höfliche Anrede|formelle Anrede|tutoyer|tutoiement|(?:tratar )?de usted|usar usted|"
+    r"o senhor)\b",
+    re.IGNORECASE,
+)
 _NUMBER = (
     r"(?P<{name}>\d{{1,2}}|two|three|four|five|zwei|drei|vier|deux|trois|quatre|dos|tres|cuatro|dois|três|"
     r"quatro)\b"
@@ -121,6 +129,7 @@ class Wishes:
     is_anonymous: bool = False
     closing: str | None = None
     no_open_text: bool = False
+    other_address: str | None = None  # An address that our texts do not have: `Sie-Form`.
     not_asked: tuple[str, ...] = ()  # The excluded subjects in the words of the intent.
     nothing_else: bool = False  # The intent wants no question besides its own.
     at_most: int | None = None  # The most options that a respondent may choose.
@@ -133,9 +142,10 @@ def read_wishes(text: str) -> Wishes:
     is_anonymous = privacy.wished(text) == privacy.ANONYMOUS
     closing, limit = _CLOSING.search(text), _limit(_CLOSING.sub("", text))
     rest, not_asked = without_prohibitions(text)
+    address = _OTHER_ADDRESS.search(text)
     named = _LANGUAGE.search(text)
     language = named and _tag(named["named"] or named["before"])
-    for pattern in (NOTHING_ELSE, _NO_TEXT, _CLOSING, _LANGUAGE):
+    for pattern in (_OTHER_ADDRESS, NOTHING_ELSE, _NO_TEXT, _CLOSING, _LANGUAGE):
         rest = pattern.sub("", rest)
     rest = _AT_MOST.sub(_without_limit, rest)
     rest = _without_anonymity(rest)
@@ -144,6 +154,7 @@ def read_wishes(text: str) -> Wishes:
         text=rest if rest.strip(" .,;:!?\n") else text,
         is_anonymous=is_anonymous,
         closing=" ".join(closing["when"].split()).removesuffix(" .") if closing else None,
+        other_address=address[0].strip(" ,;.") if address else None,
         no_open_text=bool(_NO_TEXT.search(text)),
         not_asked=not_asked,
         nothing_else=bool(NOTHING_ELSE.search(text)),
@@ -207,6 +218,8 @@ def apply_wishes(
         understood.append(WILL_BE_ANONYMOUS)
     if wishes.closing:
         unmet.append(f"The closing time ({wishes.closing}) is set when you open the project.")
+    if wishes.other_address:
+        unmet.append(f"Not done: “{wishes.other_address}”. The texts say du, vous, tú and você.")
     if wishes.no_open_text:
         kept = _without(kept, _is_open_text, "open questions", understood, unmet)
     for what in wishes.not_asked:
