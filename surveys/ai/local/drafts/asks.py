@@ -391,6 +391,8 @@ def _of_sentence(
     without, condition = read_condition(sentence)
     if condition and (why := FOLLOW_UP.search(without)):
         before = without[: why.start()].strip(TRAILING)
+        if before and leads_with_condition(sentence):  # Its object: `if they disliked the food ask why`.
+            condition, before = replace(condition, said=f"{condition.said} {before}"), ""
         asks_before, lead = _of_sentence(before, language, is_poll=is_poll) if before else ([], "")
         return [*asks_before, Ask(why["what"] or why["reason"], condition=condition)], lead
     if condition and sentence.lower().startswith(without.lower()[:4]) and not leads_with_condition(sentence):
