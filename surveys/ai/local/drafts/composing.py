@@ -500,7 +500,7 @@ def _fits(condition: Condition, about: RawBlock, language: str) -> bool:
         return False
     if condition.kind == "above":
         return bool(about.get("min", 0) <= (condition.number or 0) < about.get("max", 10))
-    return 1 < _below(condition, about) <= about.get("max", 10)
+    return bool(1 < _below(condition, about) <= about.get("max", 10))
 
 
 def _meant(condition: Condition, earlier: Sequence[tuple[RawBlock, str]], language: str) -> RawBlock | None:
