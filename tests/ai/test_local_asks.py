@@ -253,7 +253,7 @@ def test_what_cannot_be_translated_is_unmet() -> None:
         ("Order form: pens $3, mugs $7. how many of each, total", "Not done: “total”."),
         (
             "Split 100 points between parks, roads and schools",
-            "Not done: “Split 100 points between parks, roads and schools”.",
+            "Not done: “Split 100 points between parks, roads and schools”. People rank the items instead.",
         ),
         (
             "Ask members what they buy. Those who never buy should say why.",
@@ -565,3 +565,93 @@ def test_a_condition_on_what_is_not_asked_is_told() -> None:
 )
 def test_whether_with_a_whole_scale_is_no_condition(intent: str) -> None:
     assert [block["type"] for block in questions(draft_from(intent))][2:] == ["nps"]
+
+
+@pytest.mark.parametrize(
+    ("intent", "prompt", "options"),
+    [
+        ("Ask which day suits best: Monday, Friday", "Which days suit you?", ["Monday", "Friday"]),
+        (
+            "We are a bakery and want to know which bread people want: rye, spelt, olive",
+            "Which bread do you want?",
+            ["Rye", "Spelt", "Olive"],
+        ),
+        ("Frage, welcher Abend am besten passt: Montag, Mittwoch", "Welcher Abend passt am besten?", None),
+        ("Hoodie order form: size S M L XL, how many", "Which size?", ["S", "M", "L", "XL"]),
+    ],
+)
+def test_options_after_a_word_of_asking_are_no_ratings(
+    intent: str, prompt: str, options: list[str] | None
+) -> None:
+    block = questions(draft_from(intent))[0]
+
+    assert block["prompt"] == prompt
+    assert options is None or option_values(block) == options
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "Divide a budget of 100 points over: playground, bike lanes, trees.",
+        "100 Euro auf Fahrradkeller, Spielplatz, Garten aufteilen",
+        "Members get 10 coins to spend on: training, equipment, snacks",
+    ],
+)
+def test_points_to_share_are_told_and_ranked(intent: str) -> None:
+    draft = draft_from(intent)
+
+    assert questions(draft)[0]["type"] == "ranking"
+    assert any(line.endswith("People rank the items instead.") for line in draft.unmet)
+
+
+def test_needs_are_not_rated() -> None:
+    prompts_of_needs = asked("Survey for carers: need for respite care, transport needs, lunch")
+
+    assert prompts_of_needs == [
+        "What is your need for respite care?",
+        "What are your transport needs?",
+        "What do you need: lunch?",
+    ]
+
+
+def test_a_list_after_a_full_stop_is_asked() -> None:
+    assert len(asked("feedback on our open day. stands, talks, parking, would they come again")) == 4
+
+
+def test_a_limit_in_brackets_is_that_of_its_number() -> None:
+    draft = draft_from("RSVP: are you coming, how many guests (max 3), allergies")
+
+    assert [block["max"] for block in questions(draft) if block["type"] == "open_numeric"] == [3]
+    assert draft.unmet == ()
+
+
+@pytest.mark.parametrize(
+    ("intent", "days"),
+    [
+        (
+            "Find a date for the rehearsal: Mon 5 Jan 18:00, Tue 6 Jan 19:00, Thu 8 Jan 18:30.",
+            "Mon 5 Jan 18:00",
+        ),
+        ("Terminfindung Elternabend: Mo 12.1. 19 Uhr, Mi 14.1. 19 Uhr", "Mo 12.1. 19 Uhr"),
+    ],
+)
+def test_days_with_dates_are_the_options_of_one_question(intent: str, days: str) -> None:
+    block = questions(draft_from(intent))[0]
+
+    assert block["type"] == "multi_punch"
+    assert days in option_values(block)
+
+
+def test_a_form_for_a_child_asks_about_the_child() -> None:
+    assert asked("Sign up for the kids' camp: child's name, class, allergies, photo permission") == [
+        "What is the child's name?",
+        "What is the child's class?",
+        "What are the child's allergies?",
+        "May we take pictures of the child and publish them?",
+    ]
+
+
+def test_an_agreement_that_no_question_takes_is_told() -> None:
+    draft = draft_from("Employee pulse: workload, recognition. all on agree/disagree scale")
+
+    assert draft.unmet == ("Not used: “all on agree/disagree scale”.",)

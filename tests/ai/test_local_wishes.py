@@ -132,3 +132,9 @@ def test_who_answers_is_not_rated() -> None:
 
     assert made.unmet == ("Not part of a script: “Only ask adults over 18”.",)
     assert not any("adult" in block["prompt"] for block in made.blocks)
+
+
+def test_an_address_that_our_texts_do_not_have_is_told() -> None:
+    unmet = draft("Befragung zum Heim: Küche, Preise. Bitte Sie-Form verwenden").unmet
+
+    assert any(line.startswith("Not done: “Bitte Sie-Form verwenden”.") for line in unmet)
