@@ -34,13 +34,13 @@ def three_are_many(monkeypatch):
 def passes(monkeypatch):
     """How often packed answers were counted."""
     seen = []
-    packed = counting._packed
+    packed = counting.packed_batches
 
     def noted(where, values, field):
         seen.append(where)
         return packed(where, values, field)
 
-    monkeypatch.setattr(counting, "_packed", noted)
+    monkeypatch.setattr(counting, "packed_batches", noted)
     return seen
 
 
@@ -80,7 +80,7 @@ def test_while_many_are_counted_other_counts_are_refused_and_votes_and_few_are_n
     for _ in range(3):
         converse(admin, made, ["red"])
     path = f"/projects/{made['id']}/analysis/results"
-    packed, counts, goes_on = counting._packed, threading.Event(), threading.Event()
+    packed, counts, goes_on = counting.packed_batches, threading.Event(), threading.Event()
 
     def slowly(where, values, field):
         if threading.current_thread() is not threading.main_thread():
@@ -88,7 +88,7 @@ def test_while_many_are_counted_other_counts_are_refused_and_votes_and_few_are_n
             assert goes_on.wait(30)
         return packed(where, values, field)
 
-    monkeypatch.setattr(counting, "_packed", slowly)
+    monkeypatch.setattr(counting, "packed_batches", slowly)
     told = []
     with in_a_thread(lambda: told.append(admin.get(f"{path}?provider=web"))):
         try:
