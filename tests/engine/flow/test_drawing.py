@@ -137,7 +137,8 @@ def test_ends_are_told_in_words_with_the_block_that_screens_out() -> None:
         ("when why is go and never is 3", "the thanks", 3),
         (None, "the thanks, with a button to https://example.com/?a=1", None),
     ]
-    assert steps[0]["next"][0] == {"number": None, "title": "Screened out", "words": "when game is go"}
+    leads: Any = steps[0]["next"]
+    assert leads[0] == {"number": None, "title": "Screened out", "words": "when game is go"}
     assert [each.findtext(f"{NS}title") for each in svg.findall(f"{NS}g[@class='flow-out']")] == [
         "Screened out when game is go",
         "Screened out when why is go and never is 3",
