@@ -268,7 +268,10 @@ class ResponsesIn(serializers.Serializer[Any]):
 class ImportedOut(serializers.Serializer[Any]):
     """What was imported."""
 
-    imported = serializers.IntegerField(help_text="How many responses; in a dry run, how many would be.")
+    imported = serializers.IntegerField(help_text="How many responses were stored; none in a dry run.")
+    valid = serializers.IntegerField(
+        required=False, help_text="In a dry run alone: how many responses would be stored."
+    )
     left_out = serializers.IntegerField(
         required=False,
         min_value=1,

@@ -390,7 +390,8 @@ class ResponseViewSet(OwnWorkViewSet):
             actor=self.actor, walked=prepared.walked, options=options, at=self.at
         )
         left_out = prepared.walked.left_out
-        body = {"imported": count} | ({"left_out": left_out} if left_out else {})
+        body = {"imported": 0, "valid": count} if options.is_dry_run else {"imported": count}
+        body |= {"left_out": left_out} if left_out else {}
         return Response(body, status=200 if options.is_dry_run else 201)
 
     @extend_schema(

@@ -240,7 +240,7 @@ def shown(
     reported = reported_blocks(stored)
     now = counting.count_answers(project.pk, stored, reported, ALL, None, max_wait=max_wait, derives=False)
     types = {each.id: each.block.type for each in reported}
-    counts, counted_at = steps.counts(project=project, now=now, types=types, at=at)
+    counts, counted_at = steps.counts(project=project, now=now, script=stored.script, types=types, at=at)
     added = cached.additions(project.pk)
     return ShownFigures(_figures(stored.script, reported, counts, None, {}, added, {}), counted_at)
 
