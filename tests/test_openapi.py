@@ -17,6 +17,7 @@ from drf_spectacular.validation import validate_schema
 from communities.gate.envelope import STATUS
 from communities.gate.validation import VIOLATION_CODES
 from tests.support import our_code
+from tests.support.cases import try_each
 from tests.support.openapi import described
 from tests.support.routes import routed_actions
 from webhooks.events import EventType
@@ -75,7 +76,7 @@ def test_every_routed_action_is_described_and_nothing_else() -> None:
     assert {(method, path) for method, path, _ in operations()} == routed
 
 
-@pytest.mark.parametrize("field", ["operationId", "summary", "description", "tags", "security"])
+@try_each("field", ["operationId", "summary", "description", "tags", "security"])
 def test_every_operation_says_what_it_is(field: str) -> None:
     silent = [f"{method} {path}" for method, path, operation in operations() if not operation.get(field)]
 

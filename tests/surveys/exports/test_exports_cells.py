@@ -11,6 +11,7 @@ from communities.ground.errors import InvalidRequest
 from surveys.services.exports import xlsx as export_xlsx
 from surveys.services.exports.cells import FIXED_COLUMNS, NumberText
 from surveys.services.links.files import HEADERS
+from tests.support.cases import try_each
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import answered, content, in_sheet, lines, questions, sheets
 from tests.support.surveys.scenario import TEXT
@@ -49,13 +50,13 @@ FORMULAS = [
 HARMLESS = ["1+1=2", "a-b", "", "'=1", "(=1)", "mail@example.com", '"=1"', "\u2013 1", "7", "é=", "🙂=1"]
 
 
-@pytest.mark.parametrize("text", FORMULAS)
+@try_each("text", FORMULAS)
 def test_what_could_be_a_formula_stands_behind_an_apostrophe(text):
     """Rule 6.65."""
     assert spreadsheets.neutralise(text) == f"'{text}"
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@try_each("text", HARMLESS)
 def test_what_is_no_formula_stays_as_it_is(text):
     assert spreadsheets.neutralise(text) == text
 
