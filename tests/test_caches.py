@@ -10,6 +10,7 @@ import pytest
 
 from communities.ground.cached import cached_property
 from tests.support import our_code
+from tests.support.cases import try_each
 
 MEMOIZERS = {"cache", "lru_cache", "cached", "cachedmethod"}
 BOUNDED = {"Cache", "FIFOCache", "LFUCache", "LRUCache", "RRCache", "TTLCache", "TLRUCache"}
@@ -195,7 +196,7 @@ def test_every_cache_has_a_bound_or_a_reason_not_to_grow(modules: list[our_code.
     assert found == set(IN_PLACE), "Give a new cache a bound, or say here why no caller can make it grow."
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("source", "name"),
     [
         ("@cache\ndef f(x): ...", "f"),
@@ -218,7 +219,7 @@ def test_what_may_grow_is_found(source: str, name: str) -> None:
     assert list(unbounded(ast.parse(source))) == [name]
 
 
-@pytest.mark.parametrize(
+@try_each(
     "source",
     [
         "@lru_cache\ndef f(x): ...",

@@ -23,6 +23,7 @@ from surveys.services.imports.cells import RowReader
 from surveys.services.imports.files import OpenFile
 from surveys.services.imports.names import cased
 from tests.support.caller import Caller
+from tests.support.cases import try_each
 from tests.support.dumps import dump
 from tests.support.staff import client_of
 from tests.support.surveys.round_trips import COLOURS, answered_by_many, copied
@@ -338,7 +339,7 @@ def test_an_anonymous_project_keeps_no_ids_of_a_file(caller: Caller) -> None:
     assert take(caller, project, data).row.counts["known"] == 1
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("data", "said"),
     [
         (b"", "needs a first row"),
@@ -351,7 +352,6 @@ def test_an_anonymous_project_keeps_no_ids_of_a_file(caller: Caller) -> None:
         (b"x" * (tables.MAX_FILE + 1), "larger than 8 MiB"),
         (b"id,block_id,block,prompt,item,value\n1,2,3,4,5,6", "one answer in a row"),
     ],
-    ids=lambda each: each if isinstance(each, str) else "",
 )
 def test_a_file_that_cannot_be_read_is_refused_with_the_reason(
     caller: Caller, data: bytes, said: str

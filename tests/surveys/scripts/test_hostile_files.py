@@ -34,6 +34,7 @@ from surveys.services.converting.elements import Elements
 from surveys.services.converting.workbooks import Limits, Workbook
 from surveys.services.imports import tables, walking
 from tests.support.caller import CHOICE, Caller
+from tests.support.cases import try_each
 from tests.support.staff import client_of
 from tests.support.surveys.questionnaires import REDCAP, TEXT, as_base64
 
@@ -461,7 +462,7 @@ def test_a_question_of_a_survey_needs_an_id() -> None:
     assert [item.text for item in found.items] == ["Which?"]
 
 
-@pytest.mark.parametrize("epoch", [None, CALENDAR_MAC_1904])
+@try_each("epoch", [None, CALENDAR_MAC_1904])
 def test_cells_are_read_as_they_are_written(epoch: datetime | None) -> None:
     """Rule 3.170."""
     workbook = openpyxl.Workbook()
