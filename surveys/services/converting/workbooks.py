@@ -3,6 +3,7 @@
 book = Workbook(data, Limits(…))
 book.names            the names of its sheets, in lower case, each once
 book.rows("survey")   the rows that are not empty, each with its number
+book.unvalued         the number of the first row with a formula without its result, by the name of its sheet
 book.ended            where a sheet was not read to its end: the numbers of the last rows read, by its name
 """
 
@@ -63,6 +64,7 @@ class Workbook:
         self.limits = limits
         self.names: list[str] = []
         self.ended: dict[str, int] = {}
+        self.unvalued: dict[str, int] = {}
         self._elements = Elements(limits.elements)
         self._unpacked = self._cells = self._characters = 0
         self._paths: dict[str, str] = {}
@@ -84,6 +86,8 @@ class Workbook:
                 self._walk(self._paths[name], sheet)
             except _Enough:
                 self.ended[name] = sheet.last
+        if sheet.unvalued:
+            self.unvalued[name] = sheet.unvalued
         return sheet.rows
 
     @property
@@ -260,7 +264,7 @@ class _Styles(Reader):
 
 
 class _Sheet(Reader):
-    wanted = frozenset({"row", "c", "v", "t"})
+    wanted = frozenset({"row", "c", "v", "t", "f"})
 
     def __init__(self, book: Workbook) -> None:
         self.book = book
@@ -272,6 +276,8 @@ class _Sheet(Reader):
         self.last = 0  # the number of the last row that is not empty
         self.read = book.element_count  # up to that row
         self.column = 0
+        self.unvalued = 0  # the number of the first row with a formula without a value
+        self.has_formula = False
         self.kind, self.style = "", ""
         self.text = ""
         self.parts: list[str] = []  # of a text in several fonts
@@ -282,7 +288,7 @@ class _Sheet(Reader):
             place = attributes.get("r")
             self.column = _column(place) if place else self.column + 1
             self.kind, self.style = attributes.get("t", "n"), attributes.get("s", "0")
-            self.text = ""
+            self.text, self.has_formula = "", False
             self.parts.clear()
         elif name == "row" and depth == 3:
             number = attributes.get("r")
@@ -298,6 +304,10 @@ class _Sheet(Reader):
         elif name == "c" and depth == 4:
             if self.text or self.parts:
                 self._cell()
+            elif self.has_formula and self.kind != "str":  # an empty text is a result
+                self.unvalued = self.unvalued or self.number
+        elif name == "f":
+            self.has_formula = True
         elif name == "t" and path[-2:-1] != ["rPh"]:
             self.parts.append(text)
         elif name == "row" and depth == 3:
