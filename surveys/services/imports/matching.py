@@ -143,7 +143,7 @@ def _guessed_columns(table: Table, found: Questions) -> tuple[list[str], dict[st
     """The target of each column, and hints. The likest names of all columns come first; of two columns that
     are alike none is guessed.
     """
-    exact, called = _headings(found), _Called(found)
+    (exact, unclear), called = _headings(found), _Called(found)
     targets, hints, headers = [""] * len(table.headers), dict[str, str](), {*table.headers}
 
     def take(candidates: Mapping[int, Sequence[str]]) -> None:
@@ -160,7 +160,10 @@ def _guessed_columns(table: Table, found: Questions) -> tuple[list[str], dict[st
         return [n for n, text in enumerate(table.headers) if text and not targets[n] and str(n) not in hints]
 
     for index, header in enumerate(table.headers):  # exports write no header twice
-        take({index: exact.get(header, ())} if table.headers.count(header) == 1 else {})
+        if header in unclear:
+            hints[str(index)] = exact[header][0]
+        else:
+            take({index: exact.get(header, ())} if table.headers.count(header) == 1 else {})
     named: dict[str, list[int]] = {}
     for n in left():
         named.setdefault(plain(table.headers[n][:MAX_HEADER]), []).append(n)
@@ -190,16 +193,25 @@ def _repeats(header: str, headers: Set[str]) -> bool:
     return is_code or header.startswith(computed) or header in ("session_number", "user_id", "outcome")
 
 
-def _headings(found: Questions) -> dict[str, list[str]]:
-    """The targets of the headers that exports of this project write."""
+def _headings(found: Questions) -> tuple[dict[str, list[str]], set[str]]:
+    """The targets of the headers that exports of this project write, and the headers that name one option by
+    its label, and another one by its value.
+    """
     exact: dict[str, list[str]] = {each: [each] for each in BESIDE}
+    values = {
+        (block.id, option.value): option.id for block in found.blocks.values() for option in block.options
+    }
+    unclear = set()
     for style in (WORKBOOK, SHEET):
         by_label = export_columns.headers(found.columns, style=style)
         by_name = export_columns.names(found.columns, codes=False, style=style)
-        for texts in (by_label, by_name):
-            for text, column in zip(texts, found.columns, strict=True):
+        for label, name, column in zip(by_label, by_name, found.columns, strict=True):
+            option = column.option
+            if option and values.get((column.block.id, option.display_text), option.id) != option.id:
+                unclear.add(label)
+            for text in dict.fromkeys((label, name)):
                 exact.setdefault(text, []).append(_target(column))
-    return exact
+    return exact, unclear
 
 
 def _target(column: ExportColumn) -> str:

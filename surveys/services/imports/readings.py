@@ -167,7 +167,7 @@ class Readings:
             return f"{named}: “{cut(result.text)}”" if result.text else named
         if isinstance(result, datetime):
             return f"{result.astimezone(ZoneInfo(self.matching.zone)):%Y-%m-%d %H:%M}"
-        return str(result)
+        return re.sub(r"(\.\d*?)0+$", r"\1", str(result)).removesuffix(".")
 
     # --- Cells of a column
 
@@ -209,7 +209,7 @@ class Readings:
         for n in range(len(possible[group[0]])):
             read = [self._tried(possible[index][n], cell) for index in group for cell in self._sample(index)]
             odd = sum(isinstance(each, Choice) and (bool(each.text) or each.is_odd) for each in read)
-            scores.append((read.count(None), odd, n))
+            scores.append((read.count(None) + odd, read.count(None), n))
             results.append(read)
         ranked = [n for *_, n in sorted(scores)]
         key = next((key for index in group if (key := self.matching.readings.get(str(index)))), "")
@@ -224,6 +224,8 @@ class Readings:
             if is_new and any(each is not None for each in results[n]):
                 differing.append(n)
         rivals = [n for n in differing if scores[n][:2] == scores[best][:2]]
+        if not scores[best][0]:  # codes are ours: nobody means them where labels or values explain all
+            rivals = [n for n in rivals if n == best or not possible[group[0]][n].key.startswith("codes")]
         is_clear = is_certain or len(rivals) == 1
         return {index: Ways([possible[index][n] for n in differing], is_clear) for index in group}
 
@@ -320,7 +322,7 @@ class Readings:
         for part in unknown if other else ():
             inner = (each for sep in SEPARATORS if sep in part for each in part.split(sep))
             most_parts = islice(inner, 2 * len(block.options) + 2)
-            if named := next((each for each in most_parts if names.find(each, (kind,))), None):
+            if named := next((each for each in most_parts if names.find(each, KINDS)), None):
                 raise Unreadable(f"“{cut(part)}” contains the option “{cut(named)}”.")
         if unknown and other is not None:
             options.append(other)
