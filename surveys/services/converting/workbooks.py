@@ -65,6 +65,7 @@ class Workbook:
         self.names: list[str] = []
         self.ended: dict[str, int] = {}
         self.unvalued: dict[str, int] = {}
+        self.shows_percents = False  # in a sheet that was read
         self._elements = Elements(limits.elements)
         self._unpacked = self._cells = self._characters = 0
         self._paths: dict[str, str] = {}
@@ -72,6 +73,7 @@ class Workbook:
         self._first_day = _FIRST_DAY
         self._dates: set[str] = set()
         self._durations: set[str] = set()
+        self._percents: set[str] = set()
         with _faults_refused():
             if data.count(b"PK\x01\x02") > MAX_FILES:
                 unreadable(f"must be an archive of at most {MAX_FILES:,} files.")
@@ -118,6 +120,7 @@ class Workbook:
                 styles = _Styles()
                 self._walk(target, styles)
                 self._dates, self._durations = styles.dates, styles.durations
+                self._percents = styles.percents
 
     def _relations(self, path: str) -> dict[str, tuple[str, str]]:
         """What a file refers to: the last word of its type, and its path, by its key."""
@@ -162,6 +165,7 @@ class Workbook:
         if kind != "n":
             return text
         number = _number(text)
+        self.shows_percents |= style in self._percents
         if style in self._dates and not isinstance(number, str):
             return self._date(number, is_duration=style in self._durations)
         return number
@@ -231,7 +235,7 @@ class _Strings(Reader):
 
 
 class _Styles(Reader):
-    """The numbers of styles that show numbers as dates, times or durations."""
+    """The numbers of styles that show numbers as dates, times, durations or percentages."""
 
     wanted = frozenset({"numFmt", "xf"})
 
@@ -240,6 +244,7 @@ class _Styles(Reader):
         self.count = 0
         self.dates: set[str] = set()
         self.durations: set[str] = set()
+        self.percents: set[str] = set()
 
     def start(self, path: Path, attributes: Mapping[str, str]) -> None:
         if path[-1] == "numFmt" and len(self.formats) < MAX_STYLES:
@@ -250,6 +255,8 @@ class _Styles(Reader):
 
     def _style(self, key: str) -> None:
         code = self.formats.get(key)
+        if "%" in code if code else key in ("9", "10"):
+            self.percents.add(str(self.count))
         if code is None:
             number = _whole(key)
             is_date, is_duration = number in _DATES, number in _DURATIONS
@@ -309,6 +316,7 @@ class _Sheet(Reader):
         elif name == "f":
             self.has_formula = True
         elif name == "t" and path[-2:-1] != ["rPh"]:
+            self.book.spend(characters=len(text))
             self.parts.append(text)
         elif name == "row" and depth == 3:
             self._row()
@@ -319,7 +327,7 @@ class _Sheet(Reader):
             return
         value = self.book.value(self.kind, self.style, text)
         if isinstance(value, str):
-            self.book.spend(characters=len(value))
+            self.book.spend(characters=len(value) if self.kind != "inlineStr" else 0)  # spent as it was read
             self.is_filled |= value != "" and not value.isspace()
         else:
             self.is_filled = True

@@ -33,6 +33,7 @@ BESIDE = {
     "suspected": "Suspected (1 or 0)",
     "consent.text": "Text of the consent",
     "consent.at": "Time of the consent",
+    "language": "Language, such as de",
 }
 # Headers of other programs, as `plain` writes them.
 _CALLED = {
@@ -197,7 +198,7 @@ def _headings(found: Questions) -> tuple[dict[str, list[str]], set[str]]:
     """The targets of the headers that exports of this project write, and the headers that name one option by
     its label, and another one by its value.
     """
-    exact: dict[str, list[str]] = {each: [each] for each in BESIDE}
+    exact: dict[str, list[str]] = {each: [each] for each in BESIDE if each != "language"}
     values = {
         (block.id, option.value): option.id for block in found.blocks.values() for option in block.options
     }
@@ -211,6 +212,7 @@ def _headings(found: Questions) -> tuple[dict[str, list[str]], set[str]]:
                 unclear.add(label)
             for text in dict.fromkeys((label, name)):
                 exact.setdefault(text, []).append(_target(column))
+    exact.setdefault("language", []).append("language")  # a question of this name comes first
     return exact, unclear
 
 

@@ -75,16 +75,22 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """The ways of a column that differ in what they read; the first is the one to use, if it `is_clear`."""
+    """The ways of a column that differ in what they read; the first is the one to use, if it has no `rivals`,
+    which explain as much.
+    """
 
     all: Sequence[Way]
-    is_clear: bool = True
+    rivals: Sequence[Way] = ()
+
+    @property
+    def is_clear(self) -> bool:
+        return not self.rivals
 
     @property
     def fault(self) -> str:
         """What to say about a column that several ways explain; empty for none."""
-        ways = " or ".join(f"“{way.words}”" for way in self.all)
-        return "" if self.is_clear else f"The cells can be read as {ways}, which differ. Choose one."
+        ways = " or ".join(f"“{way.words}”" for way in self.rivals)
+        return ways and f"The cells can be read as {ways}, which differ. Choose one."
 
 
 @dataclass(frozen=True)
@@ -139,8 +145,8 @@ class Readings:
         """How a column is read, in sentences."""
         ways, counts = self.ways(index), sum(self._counted(index), Counter[str]())
         way, marks, shown = ways.all[0], self.marks(index), list[str]()
-        if way.words:
-            yield f"Read as {way.words}." if ways.is_clear else ways.fault
+        if ways.fault or len(ways.all) > 1:
+            yield ways.fault or f"Read as {way.words}."
         texts = 0
         for cell, _ in counts.most_common(MAX_GUESSED) if ways.is_clear else ():
             try:
@@ -226,8 +232,11 @@ class Readings:
         rivals = [n for n in differing if scores[n][:2] == scores[best][:2]]
         if not scores[best][0]:  # codes are ours: nobody means them where labels or values explain all
             rivals = [n for n in rivals if n == best or not possible[group[0]][n].key.startswith("codes")]
-        is_clear = is_certain or len(rivals) == 1
-        return {index: Ways([possible[index][n] for n in differing], is_clear) for index in group}
+        rivals = [] if is_certain or len(rivals) == 1 else rivals
+        return {
+            index: Ways([ways[n] for n in differing], [ways[n] for n in rivals])
+            for index, ways in possible.items()
+        }
 
     @staticmethod
     def _tried(way: Way, cell: str) -> object:

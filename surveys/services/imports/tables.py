@@ -130,6 +130,8 @@ def _workbook(data: bytes, notes: list[str]) -> list[tuple[int, list[str]]]:
         notes.append(
             f"The sheet “{name}” was read, and not: {', '.join(f'“{each}”' for each in others[:20])}."
         )
+    if book.shows_percents:
+        notes.append("Percentages were read as the numbers that the workbook stores: 50% is 0.5.")
     width = max(
         (n for _, cells in rows for n, cell in enumerate(cells, start=1) if cell is not None), default=0
     )

@@ -19,8 +19,8 @@ from surveys.services.results import cache
 
 BlockJson = Mapping[str, Any]
 
-_DESCRIPTION = ("block_id", "block_name", "block_type", "prompt", "position")
-_COUNTED = ("response_count", "distribution", "stats", "histogram", "ranking", "nps")
+_DESCRIPTION = ("block_id", "block_name", "block_type", "prompt", "position", "since", "added_options")
+_COUNTED = ("response_count", "distribution", "stats", "histogram", "ranking", "nps", "could_see_count")
 
 
 @dataclass(frozen=True, slots=True)
