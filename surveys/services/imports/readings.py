@@ -145,7 +145,7 @@ class Readings:
         """How a column is read, in sentences."""
         ways, counts = self.ways(index), sum(self._counted(index), Counter[str]())
         way, marks, shown = ways.all[0], self.marks(index), list[str]()
-        if ways.fault or len(ways.all) > 1:
+        if len(ways.all) > 1 or way.key not in (*DATES, *NOTATIONS, "text"):
             yield ways.fault or f"Read as {way.words}."
         texts = 0
         for cell, _ in counts.most_common(MAX_GUESSED) if ways.is_clear else ():

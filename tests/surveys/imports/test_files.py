@@ -167,7 +167,6 @@ def test_cells_of_other_programs_are_read(caller: Caller) -> None:
     assert opened.faults == []
     assert dict(opened.facts) == {
         0: [
-            "Read as day, month, year.",
             "“31.12.2025 23:30” is 2025-12-31 23:30.",
             "“1.1.2026 00:15” is 2026-01-01 00:15.",
         ],
@@ -176,8 +175,8 @@ def test_cells_of_other_programs_are_read(caller: Caller) -> None:
         3: ["Read as whether it was chosen.", "“no” is not chosen."],
         4: ["Read as labels, separated by semicolons.", "“Red; blue; Green” is “Red”, “blue”, “Green”."],
         5: ["Read as numbers.", "“NA” counts as no answer: 1 cell."],
-        6: ["Read as 1,234.5 (a point)."],
-        7: ["Read as day, month, year.", "“1.2.1990” is 1990-02-01."],
+        6: [],
+        7: ["“1.2.1990” is 1990-02-01."],
     }
     stored(caller, project)
     first, second = answers_in(project)
