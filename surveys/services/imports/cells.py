@@ -148,7 +148,9 @@ class RowReader:
                 raise Unreadable(f"“{cut(text)}” is neither completed nor partial.")
             return "completed" if word in _COMPLETED else "partial"
         if target == "suspected":
-            return is_chosen(text)
+            if (says := is_chosen(text)) is None:
+                raise Unreadable(f"“{cut(text)}” is neither 1 nor 0.")
+            return says
         if target == "provider" and text not in Conversation.Provider.values:
             raise Unreadable(f"“{cut(text)}” is not a platform.")
         if target == "language" and not metadata.is_language(text):

@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from communities.ground.actors import Actor
 from communities.ground.cached import cached_property
-from communities.ground.errors import Conflict, NotFound, Refusal, ViolationJson, refuse
+from communities.ground.errors import Conflict, InvalidRequest, NotFound, Refusal, ViolationJson, refuse
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys.models import Conversation, Job, Project, ResponseFile
@@ -345,12 +345,18 @@ class _Run:
         return {line for line, of_row in ids.items() if not of_row.isdisjoint(present)}
 
     def _walked(self, fresh: Sequence[ReadRow], outcome: _Outcome) -> list[_Walked]:
-        """The rows without faults, each with its walk."""
-        good, waiting = list[_Walked](), list(fresh)
+        """The rows without faults, each with its walk. Rows that take too long are walked fewer at once."""
+        good, waiting, most = list[_Walked](), list(fresh), PART
         while waiting:
             self._beat()
-            sent = [row.sent for row in waiting if row.sent]
-            walked = walking.walk_through(project=self.project, sent=sent, at=self.now())
+            sent = [row.sent for row in waiting[:most] if row.sent]
+            try:
+                walked = walking.walk_through(project=self.project, sent=sent, at=self.now())
+            except InvalidRequest:
+                if most == 1:
+                    raise
+                most //= 2
+                continue
             wrong, of_line = _by_line(walked.violations), {row.line: row for row in waiting}
             for line, found in wrong.items():
                 self._note(outcome, of_line[line], list(_in_words(found, of_line[line])))
@@ -360,7 +366,8 @@ class _Run:
                     part = replace(walked, sent=[each], walks=[walk], violations=())
                     good.append((of_line[each.line], part))
             is_all = len(walks) == len(walked.sent)
-            waiting = [] if is_all else [row for row in waiting if row.line > walks[-1][0].line]
+            last = waiting[:most][-1].line if is_all else walks[-1][0].line
+            waiting = [row for row in waiting if row.line > last]
         return good
 
     def _within_limits(self, good: list[_Walked], outcome: _Outcome) -> list[_Walked]:

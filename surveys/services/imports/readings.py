@@ -116,6 +116,8 @@ class Readings:
         text = _cleaned(cell)
         if not text or text in self.marks(index):
             return None
+        if fault := self.ways(index).fault:
+            raise Unreadable(fault)
         return self.ways(index).all[0].read(text)
 
     def marks(self, index: int) -> Mapping[str, int]:
@@ -278,7 +280,7 @@ class Readings:
             option = next(each for each in block.options if target == f"o:{block.id}:{each.id}")
             if block.type == "ranking":
                 return [Way("ranks", "ranks", _rank)]
-            marks = Way("marks", "whether it was chosen", partial(self._mark, block, option))
+            marks = Way("marks", "chosen or not", partial(self._mark, block, option))
             own_name = Way("names", "the option’s own name", partial(self._own_name, block, option))
             return [marks] if self.is_own else [marks, own_name]
         if block.type == "single_punch":
@@ -339,9 +341,8 @@ class Readings:
 
     def _mark(self, block: Block, option: Option, text: str) -> Choice:
         """Whether a cell of an option's column says that the option was chosen; its own name does, too."""
-        word = text.casefold() if len(text) == 1 else plain(text)
-        if word in _CHOSEN or word in _UNCHOSEN:
-            return Choice((option,) if word in _CHOSEN else ())
+        if (says := is_chosen(text)) is not None:
+            return Choice((option,) if says else ())
         named = self._own_name(block, option, text)
         return Choice(named.options, named.text, is_odd=True)
 
@@ -362,12 +363,10 @@ def other_of(block: Block) -> Option | None:
     return next((each for each in block.options if each.is_other), None)
 
 
-def is_chosen(text: str) -> bool:
-    """Whether a word says yes. Raises Unreadable."""
+def is_chosen(text: str) -> bool | None:
+    """Whether a word says yes; None for one that says neither yes nor no."""
     word = text.casefold() if len(text) == 1 else plain(text)
-    if word in _CHOSEN or word in _UNCHOSEN:
-        return word in _CHOSEN
-    raise Unreadable(f"“{cut(text)}” is neither 1 nor 0.")
+    return word in _CHOSEN if word in _CHOSEN | _UNCHOSEN else None
 
 
 def _cleaned(cell: str) -> str:

@@ -18,7 +18,7 @@ from communities.ground.errors import InvalidRequest
 from surveys.models import Conversation, Project, ResponseFile
 from surveys.services.exports import service as exports
 from surveys.services.ground import jobs
-from surveys.services.imports import files, matching, names, service, tables
+from surveys.services.imports import files, matching, names, service, tables, walking
 from surveys.services.imports.cells import RowReader
 from surveys.services.imports.files import OpenFile
 from surveys.services.imports.names import cased
@@ -171,8 +171,8 @@ def test_cells_of_other_programs_are_read(caller: Caller) -> None:
             "“1.1.2026 00:15” is 2026-01-01 00:15.",
         ],
         1: ["Read as labels.", "“Violet” is Another: “Violet”.", "1 different text of people’s own."],
-        2: ["Read as whether it was chosen.", "“x” is Green."],
-        3: ["Read as whether it was chosen.", "“no” is not chosen."],
+        2: ["Read as chosen or not.", "“x” is Green."],
+        3: ["Read as chosen or not.", "“no” is not chosen."],
         4: ["Read as labels, separated by semicolons.", "“Red; blue; Green” is “Red”, “blue”, “Green”."],
         5: ["Read as numbers.", "“NA” counts as no answer: 1 cell."],
         6: [],
@@ -411,6 +411,24 @@ def test_too_many_empty_rows_are_refused_with_the_number_of_the_last_one(
 
     with pytest.raises(InvalidRequest, match="empty rows are below row 2"):
         tables.read(file.getvalue())
+
+
+def test_rows_that_take_too_long_are_walked_fewer_at_once(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 6.343."""
+    project = caller.make_open(*FORM[4:5])
+    walked, walk_through = list[int](), walking.walk_through
+
+    def slow(**parts: Any) -> Any:
+        walked.append(len(parts["sent"]))
+        return walking.refuse("data", "too_many", "Slow.") if walked[-1] > 3 else walk_through(**parts)
+
+    monkeypatch.setattr(walking, "walk_through", slow)
+
+    opened = take(caller, project, csv_of(["age", "n"], *([str(n), ""] for n in range(8))))
+
+    assert (opened.row.counts["new"], walked[-3:]) == (8, [3, 3, 2])
 
 
 def test_a_file_is_forgotten_after_a_day(caller: Caller) -> None:
