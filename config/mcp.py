@@ -219,7 +219,7 @@ def _content(response: HttpResponse | StreamingHttpResponse) -> tuple[bytes, boo
         if len(content) > LONGEST_RESULT:
             break
     # `response.close` would also tell Django that the request is finished.
-    for close in response._resource_closers:
+    for close in getattr(response, "_resource_closers", []):
         close()
     return content[:LONGEST_RESULT], len(content) <= LONGEST_RESULT
 

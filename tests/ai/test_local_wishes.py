@@ -132,7 +132,7 @@ def test_who_answers_is_not_rated() -> None:
     made = draft("Survey for a practice: waiting time, treatment. Only ask adults over 18.")
 
     assert made.unmet == ("Not part of a script: “Only ask adults over 18”.",)
-    assert not any("adult" in block["prompt"] for block in made.blocks)
+    assert not any("adult" in str(block["prompt"]) for block in made.blocks)
 
 
 def test_an_address_that_our_texts_do_not_have_is_told() -> None:

@@ -25,7 +25,7 @@ _force_login = Client.force_login
 
 def sign_in_quickly() -> None:
     """Let all test clients of this process sign users in with a quarter of Django's statements."""
-    Client.force_login = _sign_in  # type: ignore[method-assign]
+    Client.force_login = _sign_in  # type: ignore[assignment, method-assign]
 
 
 def _sign_in(client: Client, user: Any, backend: str | None = None) -> None:

@@ -123,6 +123,6 @@ class Crossing:
 
 def _added(old: Integers, new: np.ndarray[Any, Any]) -> Integers:
     """The sum, in the shape of the new, which may have grown."""
-    found = np.rint(new).astype(np.int64)
+    found: Integers = np.rint(new).astype(np.int64)
     found[tuple(slice(length) for length in old.shape)] += old
     return found
