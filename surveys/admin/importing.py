@@ -377,11 +377,13 @@ def _columns(opened: OpenFile, form: MatchingForm) -> Iterator[ColumnRow]:
         short = [each if len(each) <= MAX_SAMPLE else f"{each[:MAX_SAMPLE]}…" for each in samples]
         target, hint = opened.matching.columns[index], opened.matching.hints.get(str(index), "")
         names = (f"reading_{index}", f"missing_{index}")
+        reading, missing = (form[name] if name in form.fields else None for name in names)
         yield ColumnRow(
             header or f"Column {index + 1}",
             short,
             form[f"column_{index}"],
-            *(form[name] if name in form.fields else None for name in names),
+            reading,
+            missing,
             facts=list(form.readings.facts(index)) if target else [],
             is_clear=not target or form.readings.ways(index).is_clear,
             hint="" if target else opened.found.titles.get(hint, hint[2:]),

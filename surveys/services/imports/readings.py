@@ -183,7 +183,7 @@ class Readings:
         """The numbers and the texts of a column, each with how often it stands there."""
         if index not in self._counts:
             cells = self.table.column(index)
-            numbers = Counter(cell for cell in cells if isinstance(cell, NumberText))
+            numbers = Counter[str](cell for cell in cells if isinstance(cell, NumberText))
             texts = Counter[str]()
             for cell, count in Counter(cell for cell in cells if not isinstance(cell, NumberText)).items():
                 texts[sent_text(cell)] += count
@@ -337,7 +337,7 @@ class Readings:
                 raise Unreadable(f"“{cut(part)}” contains the option “{cut(named)}”.")
         if unknown and other is not None:
             options.append(other)
-        return Choice(tuple({option.id: option for option in options}.values()), *unknown)
+        return Choice(tuple({option.id: option for option in options}.values()), "".join(unknown))
 
     def _mark(self, block: Block, option: Option, text: str) -> Choice:
         """Whether a cell of an option's column says that the option was chosen; its own name does, too."""

@@ -14,7 +14,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from communities.ground.errors import InvalidRequest
+from communities.ground.errors import InvalidRequest, refuse
 from surveys.models import Conversation, Project, ResponseFile
 from surveys.services.exports import service as exports
 from surveys.services.ground import jobs
@@ -422,7 +422,7 @@ def test_rows_that_take_too_long_are_walked_fewer_at_once(
 
     def slow(**parts: Any) -> Any:
         walked.append(len(parts["sent"]))
-        return walking.refuse("data", "too_many", "Slow.") if walked[-1] > 3 else walk_through(**parts)
+        return refuse("data", "too_many", "Slow.") if walked[-1] > 3 else walk_through(**parts)
 
     monkeypatch.setattr(walking, "walk_through", slow)
 

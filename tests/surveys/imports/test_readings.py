@@ -141,13 +141,15 @@ def test_exports_of_odd_texts_and_numbers_are_read_back_exactly(
 
     opened = received(caller, copy, table_of(project, format, **way))
     readings = readings_of(opened)
-    chosen, kind = {}, "values" if way.get("own_values") else "labels"
+    chosen: dict[str, str] = {}
+    kind = "values" if way.get("own_values") else "labels"
     columns = [*opened.matching.columns]
     for key, hint in opened.matching.hints.items():
         text, block = opened.table.headers[int(key)].rpartition(": ")[2], opened.found.block(hint)
-        assert (named, bool(block)) == ("reversed", True)
-        options = [(each.value if kind == "values" else each.label, each.id) for each in block.options]
-        columns[int(key)] = f"o:{block.id}:{dict(options)[text]}"
+        assert block is not None
+        assert named == "reversed"
+        ids = {each.value if kind == "values" else each.label: each.id for each in block.options}
+        columns[int(key)] = f"o:{block.id}:{ids[text]}"
     for index, target in enumerate(opened.matching.columns):
         if target and not readings.ways(index).is_clear:
             assert (named, target) == ("reversed", f"b:{copy['script']['blocks'][0]['id']}")
@@ -223,7 +225,10 @@ def test_a_column_is_read_in_one_way(caller: Caller, case: str) -> None:
             continue
         result = reader.read(1, cell)
         options = getattr(result, "options", None)
-        texts = [f"Other={result.text}" if each.is_other else each.value for each in options or ()]
+        texts = [
+            f"Other={getattr(result, 'text', None)}" if each.is_other else each.value
+            for each in options or ()
+        ]
         got.append(" ".join(sorted(texts)) if options is not None else str(result or ""))
     assert got == expected
 
