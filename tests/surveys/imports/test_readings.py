@@ -145,11 +145,11 @@ def test_exports_of_odd_texts_and_numbers_are_read_back_exactly(
     kind = "values" if way.get("own_values") else "labels"
     columns = [*opened.matching.columns]
     for key, hint in opened.matching.hints.items():
-        text, block = opened.table.headers[int(key)].rpartition(": ")[2], opened.found.block(hint)
+        label, block = opened.table.headers[int(key)].rpartition(": ")[2], opened.found.block(hint)
         assert block is not None
         assert named == "reversed"
         ids = {each.value if kind == "values" else each.label: each.id for each in block.options}
-        columns[int(key)] = f"o:{block.id}:{ids[text]}"
+        columns[int(key)] = f"o:{block.id}:{ids[label]}"
     for index, target in enumerate(opened.matching.columns):
         if target and not readings.ways(index).is_clear:
             assert (named, target) == ("reversed", f"b:{copy['script']['blocks'][0]['id']}")
