@@ -60,7 +60,9 @@ _LINES_MEDIA_TYPES = re.compile(f"{LINES_MEDIA_TYPE}{_IN_UTF_8}", re.IGNORECASE)
 _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
 _FRACTION = re.compile(rb"[0-9][.eE]")  # matches where a number with a point or an exponent may be
 _JSON_TEXT_OR_SIGN = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)|(?P<sign>[\[{,])', re.DOTALL)
-_JSON_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+(:?)', re.DOTALL)  # and the colon behind a key
+_JSON_TEXT = re.compile(
+    rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"\s*+(:?)|\Z)', re.DOTALL
+)  # and the colon behind a key
 _LINES = re.compile(rb"[^\s][^\n]*")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # Many Windows tools begin a file with these bytes.
 _PLACE_IN_DATA = re.compile(r"data\[(\d+)\]")

@@ -51,6 +51,8 @@ class RequestMiddleware:
             response = self.get_response(request)
         if is_api_request(request):
             response = _compressed(request, _as_api_response(request, response))
+        elif is_first_page(request):
+            response = _compressed(request, response)
         response["X-Request-Id"] = request_id  # Rule 11.5 requires this header.
         if request.method == "HEAD" and not response.streaming:
             response.content = b""  # Content-Length already has the length of the response to GET.
@@ -107,6 +109,13 @@ def is_api_request(request: HttpRequest) -> bool:
     return request.path_info in ("/v1", "/mcp") or request.path_info.startswith("/v1/")
 
 
+def is_first_page(request: HttpRequest) -> bool:
+    """Whether a browser without cookies asks for a respondent's page. The page has no secret whose length
+    could tell something (BREACH): Django masks the token of its form anew each time.
+    """
+    return request.method == "GET" and request.path_info.startswith("/s/") and not request.COOKIES
+
+
 def must_be_secure(request: HttpRequest) -> bool:
     """Whether a request of the interface used http on a site with https.
 
@@ -134,8 +143,8 @@ def _as_api_response(request: HttpRequest, response: HttpResponse) -> HttpRespon
 
 
 def _compressed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Compress JSON for a client that takes gzip. No browser sends the key of the interface by itself, so no
-    page of strangers can measure how long a response becomes (BREACH).
+    """Compress a response for a client that takes gzip. No browser sends the key of the interface by itself,
+    so no page of strangers can measure how long its JSON becomes (BREACH).
     """
     patch_vary_headers(response, ["Accept-Encoding"])
     if response.streaming or len(response.content) < LEAST_COMPRESSED or "Content-Encoding" in response:

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 
 from tests.support.caller import CHOICE, Caller
+from tests.support.surveys import scenario
 
 pytestmark = pytest.mark.django_db
 
@@ -132,3 +133,18 @@ def test_a_member_reads_a_block_without_its_solution(caller: Caller) -> None:
     assert caller.get(path).json()["when_correct"] == "Right!"
     seen = caller.beside("member").get(path).json()
     assert (seen["when_correct"], seen["correct_answer_ids"]) == (None, None)
+
+
+def test_only_the_first_page_of_a_survey_is_compressed(caller: Caller) -> None:
+    """Rule 11.48."""
+    made = scenario.project(CHOICE, community=caller.community, author=caller.user)
+    browser = Client(headers={"Accept-Encoding": "gzip"})
+
+    first = browser.get(f"/s/{made.slug}")
+    again = browser.get(f"/s/{made.slug}")
+
+    assert browser.cookies
+    assert first["Content-Encoding"] == "gzip"
+    assert b"<form" in gzip.decompress(first.content)
+    assert "Content-Encoding" not in again
+    assert b"<form" in again.content
