@@ -35,10 +35,11 @@ from surveys.drawing.figures.fields import field_cards
 from surveys.drawing.figures.filters import ConditionForm, ResultsForm
 from surveys.drawing.figures.overview import StaffCard
 from surveys.drawing.figures.scores import score_cards, variable_cards
+from surveys.drawing.figures.weighting import words_of
 from surveys.engine.flow.wording import heading
 from surveys.models import ResultsCount
 from surveys.services.ai_work import codebook
-from surveys.services.counting import sent_fields
+from surveys.services.counting import sent_fields, weights
 from surveys.services.exports import service as exports
 from surveys.services.ground import access
 from surveys.services.results import figures, readers, written
@@ -163,11 +164,13 @@ def draw(
     form = results_form(request, page, overrides)
     totals, job = _count(page, form)
     status = overview.analysis_status(project, covers=form.covers)
-    texts = overview.texts_of(totals, status.done, is_narrowed=form.is_narrowed)
+    texts = overview.texts_of(
+        totals, status.done, is_narrowed=form.is_narrowed or totals.weighting is not None
+    )
     is_filtered = bool(form.query)
     solutions = access.may_read_solutions(actor=page.actor, project=page.project)
     right: Mapping[int, int] = {}
-    if solutions and job is None:
+    if solutions and job is None and totals.weighting is None:
         right = figures.right_sets(project=project, script=form.script, selection=form.selection)
     cards = overview.cards_of(
         project,
@@ -183,6 +186,7 @@ def draw(
         "is_filtered": is_filtered,
         "cross_address": _cross_address(page, form),
         "divided_by": _compared_by(totals, form),
+        "weighting": words_of(totals.weighting, noun=_noun_of(page)),
         "facts": overview.facts_of(totals, is_poll=project.is_poll),
         "is_empty": not totals.conversation_count,
         "funnel": None if project.is_poll else overview.funnel_of(project, totals),
@@ -198,7 +202,7 @@ def draw(
         "theme_pages": _theme_pages(page, form, cards),
         "refusal": refusal.message if refusal else "",
         "counting": _progress_of(page, form, job) if job else None,
-        "exports": exporting.offered(page, query=form.query, count=totals.conversation_count),
+        "exports": exporting.offered(page, query=form.query, count=_selected(totals)),
         "may_analyse": page.may_own,
         "credits_left": project.community.bot_credits,
         "csrf": get_token(request),
@@ -300,6 +304,7 @@ def results_form(
         language=community_settings.language(community_id=project.community_id) if "where" in data else "",
         solutions=access.may_read_solutions(actor=page.actor, project=page.project),
         themed=codebook.ids_by_title(project_id=project.pk) if is_read else (),
+        weights=weights.offered(project),
     )
 
 
@@ -319,7 +324,7 @@ def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
     return {
         "project": page.project,
         "may_edit": page.may_edit,
-        "noun": "vote" if page.project.is_poll else "response",
+        "noun": _noun_of(page),
         "at": page.at,
         "moment": moment,
         "address": page.address(),
@@ -327,6 +332,10 @@ def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
         "responses_address": page.address("responses"),
         "script_address": page.address("script") if page.may_edit else "",
     }
+
+
+def _noun_of(page: ProjectPage) -> str:
+    return "vote" if page.project.is_poll else "response"
 
 
 def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount | None]:
@@ -353,7 +362,7 @@ def _read(page: ProjectPage, form: ResultsForm | None) -> Figures | ResultsCount
     return readers.read(
         actor=page.actor,
         project=page.project,
-        selection=form.selection if form else ALL,
+        selection=form.weighted if form else ALL,
         segment_by=form.divided_by if form else None,
         at=page.at,
     )
@@ -387,6 +396,12 @@ class Excerpt:
     at: datetime
     address: str
     asked: Sequence[Mapping[str, str | None]] = ()
+
+
+def _selected(totals: Figures) -> int:
+    """The number of selected responses, those without a usable weight included."""
+    left_out = totals.weighting["left_out"].values() if totals.weighting else ()
+    return totals.conversation_count + sum(left_out)
 
 
 def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[int, WrittenPart]:

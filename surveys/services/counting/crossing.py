@@ -5,16 +5,23 @@ count(project_id, stored, selection, rows, columns, …)     the counts of one m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 from communities.ground.statements import Part
 from surveys.engine.packing import MAX_POINT
-from surveys.services.counting import divisions, large, sent_fields
+from surveys.services.counting import divisions, large, sent_fields, weights
 from surveys.services.counting.answer_groups import ReportedBlock
-from surveys.services.counting.counts import Selection, condition_of, one_moment, totals_of, values_of
+from surveys.services.counting.counts import (
+    Selection,
+    condition_of,
+    one_moment,
+    totals_of,
+    values_of,
+    weighting_of,
+)
 from surveys.services.counting.divisions import Division, Values, division, name_of
 from surveys.services.ground import selecting
 from surveys.services.scripts.storage import StoredScript
@@ -23,8 +30,8 @@ from surveys.services.scripts.storage import StoredScript
 # limits only end the count of values that will be refused, because they are too many.
 _CROSSED = """
     WITH picked AS MATERIALIZED (
-        SELECT row_mark, column_mark, count(*) AS people FROM (
-            SELECT {row_mark} AS row_mark, {column_mark} AS column_mark
+        SELECT row_mark, column_mark, {people} AS people FROM (
+            SELECT {row_mark} AS row_mark, {column_mark} AS column_mark{weight}
             FROM surveys_conversation c WHERE {where} AND c.is_listed OFFSET 0
         ) marks GROUP BY 1, 2
     ),
@@ -52,13 +59,15 @@ _CROSSED = """
     )
 """
 BYTES_OF_A_CELL = 300
+_SUM, _SQUARES = "sum(weight)", f"sum((weight::numeric / {weights.UNIT}) ^ 2)"
 
 
 @dataclass(frozen=True, slots=True)
 class Crossed:
     """Numbers of responses that are in some row and some column, by the names of both, and their sums.
 
-    A response in several rows or columns is once in each, and once in `count`.
+    A response in several rows or columns is once in each, and once in `count`. `weighted` are the sums of
+    their weights instead, with `effective`, their effective base; None without weights.
     """
 
     changes: int
@@ -66,10 +75,14 @@ class Crossed:
     rows: Mapping[str, int]
     columns: Mapping[str, int]
     cells: Mapping[tuple[str, str], int]
+    weighted: Crossed | None = None
+    effective: float = 0.0
+    weighting: Mapping[str, Any] | None = None
 
     @property
     def size(self) -> int:
-        return BYTES_OF_A_CELL * (1 + len(self.rows) + len(self.columns) + len(self.cells))
+        own = BYTES_OF_A_CELL * (1 + len(self.rows) + len(self.columns) + len(self.cells))
+        return own + (self.weighted.size if self.weighted else 0)
 
 
 def count(
@@ -87,7 +100,8 @@ def count(
     Refuses what `counts.count_answers` refuses, and raises what it raises.
     """
     where, values = condition_of(project_id, selection, stored.script)
-    crossed = _part(rows, columns, where or "c.project_id = %s", values or [project_id])
+    condition = where or "c.project_id = %s", values or [project_id]
+    crossed = _part(rows, columns, condition)
     by = tuple(each.id if isinstance(each, ReportedBlock) else each for each in (rows, columns))
     key = ("cross", project_id, stored.revision, selection, by, tuple(sorted(undeclared.items())))
 
@@ -102,17 +116,20 @@ def count(
         if is_large and not has_slot:
             return None
         sent_fields.refuse_unknown(project_id=project_id, names=undeclared)
+        weighting = weighting_of(project_id, selection, stored.script)
         (told,) = values_of([crossed])
-        found = Crossed(
-            changes,
-            int(told["count"]),
-            {name: int(people) for name, people in told["rows"] or ()},
-            {name: int(people) for name, people in told["columns"] or ()},
-            {(row, column): int(people) for row, column, people in told["cells"] or ()},
-        )
+        found = _crossed(changes, told)
         for each, names in ((rows, found.rows), (columns, found.columns)):
             if isinstance(each, Values) and each.is_open:
                 divisions.refuse_too_many(each, len({*names, *map(name_of, each.entries)}))
+        if selection.weight_by:
+            weight = weights.expression(selection.weight_by)
+            sums = [_part(rows, columns, condition, weight, people) for people in (_SUM, _SQUARES)]
+            told, squares = values_of(sums)
+            weighted = _crossed(changes, told)
+            effective = weights.effective(weighted.count / weights.UNIT, float(squares["count"]))
+            weighted = replace(weighted, effective=effective)
+            found = replace(found, weighted=weighted, weighting=weighting)
         if is_large:
             large.keep(key, found)
         return found
@@ -126,9 +143,24 @@ def count(
     return found
 
 
+def _crossed(changes: int, told: Mapping[str, Any]) -> Crossed:
+    return Crossed(
+        changes,
+        int(told["count"]),
+        {name: int(people) for name, people in told["rows"] or ()},
+        {name: int(people) for name, people in told["columns"] or ()},
+        {(row, column): int(people) for row, column, people in told["cells"] or ()},
+    )
+
+
 def _part(
-    rows: ReportedBlock | Values, columns: ReportedBlock | Values, where: str, values: Sequence[Any]
+    rows: ReportedBlock | Values,
+    columns: ReportedBlock | Values,
+    condition: Part,
+    weight: Part | None = None,
+    people: str = "count(*)",
 ) -> Part:
+    where, values = condition
     in_rows, in_columns = division(rows), division(columns)
     assert isinstance(in_rows, Division)
     assert isinstance(in_columns, Division)
@@ -138,12 +170,15 @@ def _part(
         row_mark=in_rows.mark,
         column_mark=in_columns.mark,
         where=where,
+        people=people,
+        weight=f", {weight[0]} AS weight" if weight else "",
         in_row=in_rows.in_mark,
         in_column=in_columns.in_mark,
         is_row=is_row,
         is_column=is_column,
     )
-    own = chain(in_rows.values, in_columns.values, values, row_names, column_names)
+    weighed = weight[1] if weight else []
+    own = chain(in_rows.values, in_columns.values, weighed, values, row_names, column_names)
     return sql, list(own)
 
 

@@ -41,6 +41,7 @@ Figures = Mapping[str, Any]  # the figures of one block, as JSON
 LEAST_ANSWERS = 5
 COUNTED_FIELDS = (
     "response_count",
+    "weighted_count",
     "distribution",
     "stats",
     "histogram",
@@ -49,7 +50,7 @@ COUNTED_FIELDS = (
     "drop_off",
     "open_text",
 )
-MEANS = ("count", "mean")  # the statistics of numbers that are no single person's
+MEANS = ("count", "weighted_count", "mean")  # the statistics of numbers that are no single person's
 SILENCE = timedelta(hours=24)  # a running conversation is separated from its respondent after this time
 SETTLED_AT_ONCE = 5_000  # conversations in one transaction
 OTHERS_BESIDE = 200  # settled conversations of each project that are rewritten with the new ones
