@@ -53,6 +53,7 @@ def cross(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         "is_filtered": bool(form.query),
         "address": address,
         "cross_address": "",
+        "board_address": "",
         "script_address": page.address("script") if page.may_edit else "",
         "table": table,
         "counting": found if is_running else None,

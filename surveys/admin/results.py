@@ -123,7 +123,7 @@ def counting(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         if not form.is_valid():
             raise Http404
     try:
-        seen = _read(page, form)
+        seen = read(page, form)
     except (Forbidden, NotFound):
         raise Http404 from None
     except Refusal:
@@ -185,6 +185,8 @@ def draw(
         "form": form,
         "is_filtered": is_filtered,
         "cross_address": _cross_address(page, form),
+        "board_address": page.address("dashboard"),
+        "picture_query": f"?{form.query}" if form.query else "",
         "divided_by": _compared_by(totals, form),
         "weighting": words_of(totals.weighting, noun=_noun_of(page)),
         "facts": overview.facts_of(totals, is_poll=project.is_poll),
@@ -328,6 +330,8 @@ def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
         "at": page.at,
         "moment": moment,
         "address": page.address(),
+        "pictures": f"{page.address()}picture/",
+        "picture_query": "",
         "share_address": page.address("share"),
         "responses_address": page.address("responses"),
         "script_address": page.address("script") if page.may_edit else "",
@@ -347,7 +351,7 @@ def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount 
     counted = None
     while counted is None:
         try:
-            counted = _read(page, form)
+            counted = read(page, form)
         except InvalidRequest as refusal:
             if not form.add_refusal(refusal):  # each time, fewer filters remain that can be refused
                 raise
@@ -357,7 +361,7 @@ def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount 
     return counted, None
 
 
-def _read(page: ProjectPage, form: ResultsForm | None) -> Figures | ResultsCount | SharedResults:
+def read(page: ProjectPage, form: ResultsForm | None) -> Figures | ResultsCount | SharedResults:
     """The results for the form; without a form, all that the reader may see."""
     return readers.read(
         actor=page.actor,

@@ -85,7 +85,7 @@ def _fractional(values: Sequence[Decimal], counts: Sequence[int]) -> list[Bin]:
     ]
 
 
-def _open(text: str, count: int) -> Bin:
+def _open(text: str, count: float) -> Bin:
     return Bin(text, count, is_range=True, is_open=True)
 
 

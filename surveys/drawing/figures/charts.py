@@ -150,6 +150,12 @@ class Card:
     note: str = ""
     table: DataTable | None = None
     description: str = ""  # describes the columns to screen readers
+    of: str = ""  # the key of a card that is of no question
+
+    @property
+    def key(self) -> str:
+        """The name of the card in addresses."""
+        return self.of or f"question-{self.id}"
 
 
 Drawing = TypeVar("Drawing", bound=Any)

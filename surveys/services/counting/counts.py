@@ -290,13 +290,13 @@ def _counted_part(
     )
     if weighted is None:
         return found
-    own = replace(
+    sums = replace(
         found,
         groups=weighted.groups(),
         of_segments=weighted.groups_of_segments(keys),
         values=values.weights if values else {},
     )
-    return replace(found, weighted=own)
+    return replace(found, weighted=sums)
 
 
 def refuse_many_recent_values(
@@ -352,20 +352,22 @@ def _packed(
     where: str, values: Sequence[Any], mark: Part | None, weight: Part | None
 ) -> Generator[tuple[bytes, Sequence[int], Sequence[Any], Sequence[int]]]:
     """The packed answers of selected conversations with separators, the progress of each conversation, the
-    names of its segments, and its weight, 1 if there are none.
+    names of its segments, and its weight; no weights without `weight`.
 
     Yields some thousand conversations at a time. The database reads conversations in the order of its pages,
     which is fast for the random ids of anonymous projects.
     """
-    (named, own), (weighed, more) = mark or ("''", []), weight or ("1", [])
+    named, own = mark or ("''", [])
+    weighed, more = (f", {weight[0]}", weight[1]) if weight else ("", [])
     sql = f"""
-        SELECT c.packed, c.is_listed::int + (c.completed_at IS NOT NULL)::int, {named}, {weighed}
+        SELECT c.packed, c.is_listed::int + (c.completed_at IS NOT NULL)::int, {named}{weighed}
         FROM surveys_conversation c WHERE {where}
     """
     with closing(fetch_in_batches(sql, [*own, *more, *values], size=CONVERSATIONS_AT_ONCE)) as batches:
         for rows in batches:
-            packed, progress, names, weights = zip(*rows, strict=True)
-            yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress, names, weights
+            packed, progress, names, *more_of_each = zip(*rows, strict=True)
+            weights_of_each = more_of_each[0] if more_of_each else ()
+            yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress, names, weights_of_each
 
 
 def condition_of(project_id: int, selection: Selection, script: Script) -> tuple[str, list[Any]]:

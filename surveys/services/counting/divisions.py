@@ -175,7 +175,8 @@ class Places:
                         continue
                     place = self._places[name] = len(self._places)
                 self.sizes[name] = self.sizes.get(name, 0) + 1
-                self.weights[name] = self.weights.get(name, 0) + weights[n]
+                if weights:
+                    self.weights[name] = self.weights.get(name, 0) + weights[n]
                 places.append(place)
                 of_conversation.append(n)
         refuse_too_many(self._dividing, len(self._places))

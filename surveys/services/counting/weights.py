@@ -27,7 +27,7 @@ MOST = 1_000_000
 MOST_TOGETHER = 9_000_000_000  # The sum of the weights; in UNITs it fits into 64 bits.
 USABLE = "usable"
 REASONS = ("missing", "not_a_number", "zero", "negative", "too_large")  # why a weight is not usable
-NUMBER = r"^ *[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9][0-9]?)? *$"
+NUMBER = r"^ *[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9][0-9]?)? *$"
 _WEIGHT = f"""(SELECT CASE WHEN text ~ '{NUMBER}' THEN round(text::numeric, 9) END
     FROM (SELECT c.state->'fields'->>%s AS text OFFSET 0) own)"""
 _COUNTED = f"""

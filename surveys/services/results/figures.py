@@ -209,9 +209,14 @@ def count(
 
 
 def shown(
-    *, project: Project, at: datetime, max_wait: float | None = large.SECONDS_FOR_SHOWN
+    *,
+    project: Project,
+    at: datetime,
+    max_wait: float | None = large.SECONDS_FOR_SHOWN,
+    selection: Selection = ALL,
 ) -> ShownFigures:
-    """The figures for people who may not read single responses; on anonymous projects they change in steps.
+    """The figures for people who may not read single responses; on anonymous projects they change in steps,
+    and are never of a selection.
 
     Scores and calculated results are left out. They count completed responses only, while questions count
     partial responses too: on anonymous projects, the difference would be the answers of few people.
@@ -219,7 +224,9 @@ def shown(
     Raises Unavailable as `count` does.
     """
     if not project.is_anonymous:
-        return ShownFigures(count(project=project, max_wait=max_wait, derives=False), at)
+        found = count(project=project, selection=selection, max_wait=max_wait, derives=False)
+        return ShownFigures(found, at)
+    assert selection == ALL
     stored = script_cache.get(project.pk, project.revision).stored
     reported = reported_blocks(stored)
     now = counting.count_answers(project.pk, stored, reported, ALL, None, max_wait=max_wait, derives=False)
