@@ -1,18 +1,27 @@
 """The OpenAPI description of the interface, and a page that shows it without third-party requests."""
 
+import hashlib
 from functools import cache
 
 import orjson
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_safe
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import condition, require_safe
 from drf_spectacular.generators import SchemaGenerator
 
 
+def _etag(_: HttpRequest) -> str:
+    return f'"{hashlib.sha256(_schema()).hexdigest()[:32]}"'
+
+
 @require_safe
+@gzip_page
 @cache_control(max_age=300)
+@condition(etag_func=_etag)
 def schema(request: HttpRequest) -> HttpResponse:
+    """The description, which is public. A copy that the client has is not sent again."""
     return HttpResponse(_schema(), content_type="application/json")
 
 

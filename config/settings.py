@@ -464,9 +464,14 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
-    # Enums remain inline. The default hook would name them after their fields, and many fields have the name
-    # `status`.
-    "POSTPROCESSING_HOOKS": ["communities.gate.schema.add_components", "surveys.api.schema.add_components"],
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": [
+        "communities.gate.schema.add_components",
+        "surveys.api.schema.add_components",
+        "communities.gate.schema_shared.share",
+    ],
+    # Relative to the address of the description.
+    "SERVERS": [{"url": "/", "description": "The site that serves this description."}],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",

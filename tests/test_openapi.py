@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +17,22 @@ from drf_spectacular.validation import validate_schema
 
 from communities.gate.envelope import STATUS
 from communities.gate.validation import VIOLATION_CODES
+from surveys.engine.script import BLOCK_TYPES
 from tests.support import our_code
-from tests.support.openapi import described
+from tests.support.openapi import as_sent, component, described
+from tests.support.openapi import operations as all_operations
 from tests.support.routes import routed_actions
 from webhooks.events import EventType
 
 PROMISED = Path(__file__).parent / "openapi.yml"
-EVERYWHERE = {"400", "401", "403", "404", "405", "429", "500", "503"}
+EVERYWHERE = {"400", "401", "403", "404", "429", "500", "503"}
 OF_WRITES = {"409", "413", "415"}
-STRINGS = "CommunityOut", "ProjectOut", "ResponseOut", "MemberOut", "WebhookOut", "DeliveryOut", "KeyOut"
-INTEGERS = "SeenBlockOut", "EntryOut", "VerifiedSourceOut"
+STRINGS = "Community", "Project", "Response", "Member", "Webhook", "Delivery", "ApiKey"
+INTEGERS = "SeenBlockFields", "XpEntry", "VerifiedSource"
 RATE_HEADERS = {"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
 
 
+OWN_REFUSALS = {"400", "402", "409"}
 FILES = {"text/csv", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}
 
 
@@ -97,28 +101,101 @@ def test_ids_are_strings_or_integers() -> None:
 
     assert kinds(*STRINGS) == {"string"}
     assert kinds(*INTEGERS) == {"integer"}
-    assert kinds("Block", "Option") == {"['integer', 'null']"}  # null where they are added
+    assert kinds("BlockFields", "Option") == {"['integer', 'null']"}  # null where they are added
 
 
 def test_every_body_has_an_example() -> None:
-    assert [where for where, content in contents() if not content.get("examples")] == []
+    assert [where for where, content in contents() if not _examples(content)] == []
+
+
+def _examples(content: dict[str, Any]) -> list[Any]:
+    """The examples of a body: its own, or those of its object, or of the objects in its list."""
+    schema = component(content["schema"])
+    own = [each["value"] for each in content.get("examples", {}).values()]
+    parts = [schema.get("properties", {}).get("data", {}).get("items", {})]
+    for union in ("allOf", "anyOf", "oneOf"):
+        parts += schema.get(union, [])
+    inner = [component(each) for each in parts]
+    fields = [
+        component(each)
+        for part in inner
+        for each in component(part.get("properties", {}).get("data", {})).get("properties", {}).values()
+    ]
+    return own or [example for each in (schema, *inner, *fields) for example in each.get("examples", [])]
 
 
 def test_every_example_fits_its_schema() -> None:
     components = {"components": described()["components"]}
     misfits = []
+    told = [
+        (f"{where}, {name}", content["schema"], example["value"])
+        for where, content in contents()
+        for name, example in content.get("examples", {}).items()
+    ]
+    told += [
+        (name, schema, example)
+        for name, schema in components["components"]["schemas"].items()
+        for example in schema.get("examples", [])
+    ]
     validators: dict[str, jsonschema_rs.Draft202012Validator] = {}  # many contents have the same schema
-    for where, content in contents():
-        schema = content["schema"]
+    for where, schema, example in told:
         if str(schema) not in validators:
             validators[str(schema)] = jsonschema_rs.Draft202012Validator({**schema, **components})
-        for name, example in content["examples"].items():
-            misfits += [
-                f"{where}, {name}: {error.message} at {list(error.instance_path)}"
-                for error in validators[str(schema)].iter_errors(example["value"])
-            ]
+        misfits += [
+            f"{where}: {error.message} at {list(error.instance_path)}"
+            for error in validators[str(schema)].iter_errors(example)
+        ]
 
+    assert len(told) > 100
     assert misfits == []
+
+
+def test_every_schema_is_a_valid_one() -> None:
+    for name, schema in described()["components"]["schemas"].items():
+        assert jsonschema_rs.meta.is_valid(
+            {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+        ), name
+
+
+def test_nothing_is_described_that_nothing_refers_to() -> None:
+    schema = as_sent()
+    text = str(schema)
+
+    for kind in ("schemas", "responses", "parameters", "headers"):
+        assert [n for n in schema["components"][kind] if f"'#/components/{kind}/{n}'" not in text] == []
+
+
+def test_enumerations_have_names() -> None:
+    schema = as_sent()
+
+    def unnamed(node: Any, path: str) -> list[str]:
+        if isinstance(node, list):
+            return [found for n, each in enumerate(node) for found in unnamed(each, f"{path}/{n}")]
+        if not isinstance(node, dict):
+            return []
+        own = (
+            [path] if len([each for each in node.get("enum", []) if each]) > 1 and path.count("/") > 3 else []
+        )
+        parts = [(key, each) for key, each in node.items() if key not in ("examples", "example")]
+        return own + [found for key, each in parts for found in unnamed(each, f"{path}/{key}")]
+
+    assert unnamed(schema, "") == []
+
+
+def test_blocks_steps_answers_and_events_are_unions_by_type() -> None:
+    schemas = described()["components"]["schemas"]
+
+    for name in ("Block", "SeenBlock"):
+        assert set(schemas[name]["discriminator"]["mapping"]) == set(BLOCK_TYPES)
+    assert set(schemas["WebhookEvent"]["discriminator"]["mapping"]) == set(EventType.values)
+    assert len(schemas["AnswerRequest"]["anyOf"]) == 5
+    assert schemas["Deletion"]["properties"]["deleted"]["const"] is True
+
+
+def test_what_operations_have_in_common_is_described_once() -> None:
+    for operation in all_operations(as_sent()):
+        for status, response in operation["responses"].items():
+            assert "$ref" in response or status in OWN_REFUSALS or status < "400" or status == "default"
 
 
 def test_every_operation_tells_of_every_refusal() -> None:
@@ -127,10 +204,17 @@ def test_every_operation_tells_of_every_refusal() -> None:
         assert expected <= set(operation["responses"]), f"{method} {path}"
 
 
-def test_every_response_tells_of_the_limit_and_its_request() -> None:
+def test_every_refusal_tells_of_the_limit_and_its_request() -> None:
     for method, path, operation in operations():
         for status, response in operation["responses"].items():
-            assert set(response["headers"]) >= RATE_HEADERS, f"{method} {path} {status}"
+            if status >= "400":
+                assert set(response["headers"]) >= RATE_HEADERS, f"{method} {path} {status}"
+    assert [name for name in RATE_HEADERS if f"`{name}`" not in described()["info"]["description"]] == []
+
+
+def test_every_operation_says_who_may_call_it() -> None:
+    for method, path, operation in operations():
+        assert "Who may call: " in operation["description"], f"{method} {path}"
 
 
 def test_refusals_that_ask_to_wait_tell_for_how_long() -> None:
@@ -170,8 +254,8 @@ def test_both_vocabularies_are_listed_for_people_and_for_programs() -> None:
     schemas = described()["components"]["schemas"]
 
     assert [code for code in [*STATUS, *VIOLATION_CODES] if f"`{code}`" not in text] == []
-    assert schemas["Violation"]["properties"]["code"]["enum"] == list(VIOLATION_CODES)
-    assert {*schemas["Error"]["properties"]["error"]["enum"], "rate_limit_exceeded"} == set(STATUS)
+    assert schemas["ViolationCode"]["enum"] == list(VIOLATION_CODES)
+    assert {*schemas["ErrorError"]["enum"], "rate_limit_exceeded"} == set(STATUS)
 
 
 def test_every_code_that_the_source_gives_to_a_violation_is_in_the_vocabulary() -> None:
@@ -212,3 +296,14 @@ def test_anybody_gets_it_over_http() -> None:
 
 def test_it_can_be_kept_by_caches() -> None:
     assert "max-age" in Client().get("/v1/openapi.json")["Cache-Control"]
+
+
+def test_a_copy_that_the_client_has_is_not_sent_again() -> None:
+    first = Client().get("/v1/openapi.json", headers={"Accept-Encoding": "gzip"})
+
+    assert first["Content-Encoding"] == "gzip"
+    assert len(first.content) < 100_000
+    assert len(gzip.decompress(first.content)) < 450_000
+    again = Client().get("/v1/openapi.json", headers={"If-None-Match": first["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert Client().get("/v1/openapi.json", headers={"If-None-Match": '"other"'}).status_code == 200

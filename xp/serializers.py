@@ -105,7 +105,7 @@ class MemberOut(serializers.Serializer[Any]):
     )
 
 
-@extend_schema_serializer(component_name="EntryOut")
+@extend_schema_serializer(component_name="XpEntry")
 class XpEntryOut(serializers.Serializer[Any]):
     """One change of a member's XP. Entries never change."""
 

@@ -14,6 +14,7 @@ from drf_spectacular.utils import OpenApiParameter
 
 from communities.gate import idempotency
 from communities.gate import schema_words as words
+from communities.ground.actors import Role
 
 SECURITY = {
     "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "`cq_live_…`"},
@@ -27,6 +28,25 @@ IDEMPOTENCY_KEY = OpenApiParameter(
         "within 24 hours, it gets the first response again."
     ),
 )
+
+
+_WHO = {
+    Role.MEMBER: "any key",
+    Role.CREATOR: "a key of role `creator` or `admin`",
+    Role.ADMIN: "a key of role `admin`",
+}
+# Names of components that do not follow from the names of serializers.
+_NAMES = {
+    "ChangedWebhook": "Webhook",
+    "DeliveryIn": "ProjectDelivery",
+    "EndIn": "ProjectEnd",
+    "Info": "ProjectInfo",
+    "Key": "ApiKey",
+    "NewKey": "NewApiKey",
+    "OtherEnd": "FurtherEnd",
+    "Settings": "CommunitySettings",
+    "WholeDelivery": "DeliveryWithBody",
+}
 
 
 class AutoSchema(SpectacularSchema):
@@ -43,6 +63,7 @@ class AutoSchema(SpectacularSchema):
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
         if operation is None:
             return None
+        operation["description"] += f"\n\n{self._who()}"
         responses = operation["responses"]
         for status, (description, examples) in words.REFUSALS.items():
             applies = self._is_write() or status not in words.STATUSES_OF_WRITES
@@ -51,6 +72,29 @@ class AutoSchema(SpectacularSchema):
         for status, response in responses.items():
             _add_headers(response, status, is_write=self._is_write())
         return operation
+
+    def get_paginated_name(self, serializer_name: str) -> str:
+        return f"{serializer_name}List"
+
+    def _get_serializer_name(self, serializer: Any, direction: Any, bypass_extensions: bool = False) -> str:
+        """The name of a component: that of the object that is read; `Request` marks what is sent to make it,
+        `Patch` what changes it.
+        """
+        name: str = super()._get_serializer_name(serializer, direction, bypass_extensions)
+        is_sent, is_patch = name.endswith("Request"), name.startswith("Patched")
+        own = name.removeprefix("Patched").removesuffix("Request")
+        plain = _NAMES.get(own) or own.removesuffix("Out").removesuffix("In").removesuffix("Shape")
+        plain = _NAMES.get(plain, plain)
+        return plain + ("Patch" if is_patch else "Request" if is_sent else "")
+
+    def _who(self) -> str:
+        """A sentence that says which keys may call the operation."""
+        view: Any = self.view  # a CommunityViewSet
+        action = view.action
+        scopes = ["all", *(["read"] if not self._is_write() else [])]
+        scopes += ["conversations"] if action in view.of_conversations else []
+        words = " or ".join(f"`{scope}`" for scope in scopes)
+        return f"Who may call: {_WHO[view.least_role[action]]}, of scope {words}."
 
     def _is_write(self) -> bool:
         return self.method in {"POST", "PUT", "PATCH", "DELETE"}
@@ -100,7 +144,10 @@ def _refusal(status: str, description: str, examples: list[words.Example]) -> di
 
 
 def _add_headers(response: dict[str, Any], status: str, *, is_write: bool) -> None:
+    """Add the headers that matter with this status. The introduction names those that all responses have."""
     headers = response.setdefault("headers", {})
-    for name in (*words.HEADERS, *(words.HEADERS_OF_WRITES if is_write and status < "300" else ())):
+    for name in words.HEADERS if status >= "400" else words.HEADERS_OF_WRITES if is_write else ():
         headers[name] = {"$ref": f"#/components/headers/{name}"}
     headers.update(words.HEADERS_OF_STATUS.get(status, {}))
+    if not headers:
+        del response["headers"]

@@ -115,6 +115,8 @@ as fit into 64 KiB; `message` says if there are more. Each has `field` (a path s
 values that are repeated there are cut. Every response has an `X-Request-Id`: the caller's own if it is 1 to
 64 of `[A-Za-z0-9_-]`.
 
+A method that an address does not take gets `405 method_not_allowed`, and `Allow` lists those that it takes.
+
 Codes of errors: {", ".join(f"`{code}`" for code in STATUS)}.
 
 Codes of violations: {", ".join(f"`{code}`" for code in VIOLATION_CODES)}.
@@ -180,10 +182,6 @@ REFUSALS: dict[str, tuple[str, list[Example]]] = {
     "404": (
         "There is no such object in the key's community.",
         [_error("not_found", "There is no such object.")],
-    ),
-    "405": (
-        "The address does not support this method; `Allow` lists those that it supports.",
-        [_error("method_not_allowed", "This address takes GET.")],
     ),
     "409": (
         "The object's state does not allow it, or the Idempotency-Key is in use, was used for another "
@@ -307,7 +305,6 @@ HEADERS_OF_WRITES: dict[str, dict[str, Any]] = {
     },
 }
 HEADERS_OF_STATUS: dict[str, dict[str, dict[str, Any]]] = {
-    "405": {"Allow": {"description": "The supported methods.", "schema": {"type": "string"}}},
     "409": {
         "Retry-After": {
             "description": "Seconds to wait, if waiting helps.",

@@ -7,6 +7,7 @@ responses, every key of a Block is present.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from surveys.engine.intake import fields
@@ -28,17 +29,29 @@ from surveys.engine.language.conditions import MAX_PARTS, MAX_VALUES, OPERATORS
 from surveys.engine.rules import warnings
 from surveys.engine.rules.logic import MAX_SEARCHED
 from surveys.engine.rules.script import MAX_LOGIC, MAX_TEXTS
+from surveys.engine.script import BLOCK_TYPES
 
 Schema = dict[str, Any]
 
+_PATCH = (
+    "The fields of a block to change. Fields that are not sent stay as they are; null clears a field. "
+    "`options` and conditions are replaced as a whole; in `scale`, `action_config` and `continue` only "
+    "the keys that are sent change. Sending one of `precondition`, `show_when` and `hide_when` replaces "
+    "the other two. `show_when: null` or `hide_when: null` also clears the `precondition` compiled from "
+    "it. A new `name`, or a new `value` of an option that is sent with its `id`, is carried into the "
+    "texts, conditions and formulas that use the old one."
+)
 _LITERAL = ["string", "number", "boolean"]
 
 
 def components() -> dict[str, Schema]:
-    """Block, BlockPatch, Option, Scale, ActionConfig, Continue, Condition, Script and ScriptWarning."""
-    shapes = (fields.BLOCK, fields.OPTION, fields.SCALE, fields.ACTION_CONFIG, fields.CONTINUE)
+    """Block with a schema for each type, BlockPatch, and all that they refer to; Script and ScriptWarning."""
+    prompt = _field(fields.BLOCK.fields["prompt"])
+    shapes = (fields.OPTION, fields.SCALE, fields.ACTION_CONFIG, fields.CONTINUE)
     return {
         **{shape.name: _object(shape) for shape in shapes},
+        "BlockFields": _block_fields(),
+        **by_type("Block", "BlockFields", fields.BLOCK.description, lambda _: {"prompt": prompt}),
         "BlockPatch": _patch(),
         "Condition": _condition(),
         "Script": _script(),
@@ -48,6 +61,37 @@ def components() -> dict[str, Schema]:
 
 def ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+def by_type(name: str, common: str, description: str, own: Callable[[str], Schema]) -> dict[str, Schema]:
+    """A union of schemas, one for each type of block, and those schemas.
+
+    Each has the fields of the component `common`, its `type`, and those that `own` returns for the type; they
+    are required.
+    """
+    names = {type: name.removesuffix("Block") + _name_of(type) for type in BLOCK_TYPES}
+    parts = {}
+    for type in BLOCK_TYPES:
+        properties = {"type": {"type": "string", "const": type}, **own(type)}
+        fields = {"type": "object", "properties": properties, "required": list(properties)}
+        parts[names[type]] = {
+            "description": f"{description.split('.')[0]}, of type `{type}`.",
+            "allOf": [ref(common), fields],
+        }
+    union = {
+        "description": description,
+        "oneOf": [ref(each) for each in names.values()],
+        "discriminator": {
+            "propertyName": "type",
+            "mapping": {type: ref(each)["$ref"] for type, each in names.items()},
+        },
+    }
+    return {name: union, **parts}
+
+
+def _name_of(type: str) -> str:
+    """`single_punch` → `SinglePunchBlock`."""
+    return "".join(word.title() for word in type.removesuffix("_block").split("_")) + "Block"
 
 
 def _object(shape: ObjectType) -> Schema:
@@ -122,19 +166,18 @@ def _text(kind: TextType) -> Schema:
     return schema
 
 
-def _patch() -> Schema:
-    """The Block schema without required fields, for partial updates."""
+def _block_fields() -> Schema:
+    """All fields of a block but its type."""
     schema = _object(fields.BLOCK)
-    del schema["required"]
-    schema["description"] = (
-        "The fields of a block to change. Fields that are not sent stay as they are; null clears a field. "
-        "`options` and conditions are replaced as a whole; in `scale`, `action_config` and `continue` only "
-        "the keys that are sent change. Sending one of `precondition`, `show_when` and `hide_when` replaces "
-        "the other two. `show_when: null` or `hide_when: null` also clears the `precondition` compiled "
-        "from it. A new `name`, or a new `value` of an option that is sent with its `id`, is carried into "
-        "the texts, conditions and formulas that use the old one."
-    )
+    del schema["required"], schema["properties"]["type"], schema["properties"]["prompt"]
+    schema["description"] = "All but `type` and `prompt`. Fields say on which types they work."
     return schema
+
+
+def _patch() -> Schema:
+    """The fields of a block, none of them required, for partial updates."""
+    own = {key: _field(fields.BLOCK.fields[key]) for key in ("type", "prompt")}
+    return {"description": _PATCH, "allOf": [ref("BlockFields"), {"type": "object", "properties": own}]}
 
 
 def _condition() -> Schema:

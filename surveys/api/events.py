@@ -18,17 +18,24 @@ Schema = dict[str, Any]
 TAG = "Events"
 _TEXT: Schema = {"type": "string"}
 _ROUNDED = "For anonymous projects, all times are rounded and nobody is named."
-_PROJECT: Schema = {"project": ref("ProjectOut")}
-_RESPONSE: Schema = {"project_id": _TEXT, "response": ref("ResponseOut")}
-_ANALYSIS: Schema = {"project_id": _TEXT, "analysis": ref("AnalysisOut")}
+# The `data` of events, by the name of its component.
+DATA: dict[str, Schema] = {
+    "ProjectEventData": {"project": ref("Project")},
+    "ResponseEventData": {"project_id": _TEXT, "response": ref("Response")},
+    "ResponseDeletedEventData": {"project_id": _TEXT, "response_id": {"type": "string", "format": "uuid"}},
+    "AnalysisEventData": {"project_id": _TEXT, "analysis": ref("Analysis")},
+    "MemberEventData": {"member": ref("Member")},
+    "MemberErasedEventData": {"member_id": _TEXT},
+    "PingEventData": {"webhook": ref("Webhook")},
+}
 
 
 class EventDescription(NamedTuple):
-    """One type of event: its texts, and the shape and an example of its `data`."""
+    """One type of event: its texts, and the component and an example of its `data`."""
 
     summary: str
     description: str
-    data: Schema
+    data: str
     example: dict[str, Any]
 
 
@@ -36,7 +43,7 @@ EVENTS: dict[EventType, EventDescription] = {
     EventType.PROJECT_CREATED: EventDescription(
         "A project was created",
         "The project is new or a copy.",
-        _PROJECT,
+        "ProjectEventData",
         {"project": examples.PROJECT},
     ),
     EventType.PROJECT_UPDATED: EventDescription(
@@ -45,32 +52,32 @@ EVENTS: dict[EventType, EventDescription] = {
         "changes something. Opening and closing have events of their own, when they take place. What was "
         "deleted in the admin and is brought back sends it too. Nothing is sent for responses, or if the "
         "author is erased or renamed. For the script, read `.../script`.",
-        _PROJECT,
+        "ProjectEventData",
         {"project": examples.UPDATED_PROJECT},
     ),
     EventType.PROJECT_OPENED: EventDescription(
         "A project was opened",
         "By a request or on schedule. On schedule, `timestamp` is the scheduled time, even if it is late.",
-        _PROJECT,
+        "ProjectEventData",
         {"project": examples.OPEN_PROJECT},
     ),
     EventType.PROJECT_CLOSED: EventDescription(
         "A project was closed",
         "By a request or on schedule. On schedule, `timestamp` is the scheduled time, even if it is late.",
-        _PROJECT,
+        "ProjectEventData",
         {"project": examples.PROJECT},
     ),
     EventType.PROJECT_DELETED: EventDescription(
         "A project was deleted",
         "Contains the project as it last was. Its responses are deleted too, without events of their own. "
         "What staff delete in the admin can be brought back for ten minutes; the event follows after that.",
-        _PROJECT,
+        "ProjectEventData",
         {"project": examples.PROJECT},
     ),
     EventType.RESPONSE_SUBMITTED: EventDescription(
         "A response was completed",
         f"Sent once. If an answer is changed later, `response.updated` follows. {_ROUNDED}",
-        _RESPONSE,
+        "ResponseEventData",
         {"project_id": "7", "response": conversation_examples.RESPONSE},
     ),
     EventType.RESPONSE_UPDATED: EventDescription(
@@ -78,25 +85,25 @@ EVENTS: dict[EventType, EventDescription] = {
         "An answer of a completed response was changed, such as a vote on a poll that allows it. Contains "
         "the response with all its answers. Nothing is sent if the same answer is given again, or if a "
         f"person is erased. {_ROUNDED}",
-        _RESPONSE,
+        "ResponseEventData",
         {"project_id": "7", "response": conversation_examples.RESPONSE},
     ),
     EventType.RESPONSE_DELETED: EventDescription(
         "A response was deleted",
         f"Deleted through the API, also if it was partial, or a vote that was retracted. {_ROUNDED}",
-        {"project_id": _TEXT, "response_id": {"type": "string", "format": "uuid"}},
+        "ResponseDeletedEventData",
         {"project_id": "7", "response_id": conversation_examples.RESPONSE["id"]},
     ),
     EventType.ANALYSIS_COMPLETED: EventDescription(
         "An analysis is finished",
         f"Contains the analysis as the API returns it, including quotes. {_ROUNDED}",
-        _ANALYSIS,
+        "AnalysisEventData",
         {"project_id": "7", "analysis": analysis_job_examples.COMPLETED},
     ),
     EventType.ANALYSIS_FAILED: EventDescription(
         "An analysis failed",
         f"Contains the `error`. Credits for answers that were not read have been returned. {_ROUNDED}",
-        _ANALYSIS,
+        "AnalysisEventData",
         {"project_id": "7", "analysis": analysis_job_examples.FAILED},
     ),
     EventType.MEMBER_UPDATED: EventDescription(
@@ -107,7 +114,7 @@ EVENTS: dict[EventType, EventDescription] = {
         "for ranks. What is noticed while somebody comes to an anonymous project is sent at the end of the "
         "hour, or of the day if its times are rounded to days, with that time as `timestamp`. When two "
         "members turn out to be one person, one of them is sent, and the other is gone.",
-        {"member": ref("MemberOut")},
+        "MemberEventData",
         {"member": MEMBER_EXAMPLE},
     ),
     EventType.MEMBER_ERASED: EventDescription(
@@ -116,13 +123,13 @@ EVENTS: dict[EventType, EventDescription] = {
         "them. Their answers stay without a name; no `response.updated` is sent. If the member has begun an "
         "anonymous project and not completed it, the event follows at the end of the hour or day, with that "
         "time as `timestamp`, so that it does not reveal their answers.",
-        {"member_id": _TEXT},
+        "MemberErasedEventData",
         {"member_id": "12"},
     ),
     EventType.WEBHOOK_PING: EventDescription(
         "A ping was requested",
         "Sent only to that webhook, even if it is off or its `events` do not include it.",
-        {"webhook": ref("WebhookOut")},
+        "PingEventData",
         {"webhook": WEBHOOK},
     ),
 }
@@ -153,22 +160,42 @@ _RESPONSES: Schema = {
 
 
 def components() -> dict[str, Schema]:
-    """The component `Event`, which all bodies share."""
+    """The body of each type of event, the union of all, and their parts."""
     properties = {
         "id": {"type": "string", "format": "uuid", "description": "Also the header `webhook-id`."},
-        "type": _TEXT,
         "timestamp": {"type": "string", "format": "date-time", "description": "When it happened."},
         "api_version": {"type": "string", "const": API_VERSION},
         "community_id": _TEXT,
-        "data": {"type": "object"},
     }
-    event = {
-        "type": "object",
+    common = {"type": "object", "required": list(properties), "properties": properties}
+    names = {type.value: _body_name(type) for type in EVENTS}
+    union = {
         "description": "The body that every attempt sends, byte for byte the same.",
-        "required": list(properties),
-        "properties": properties,
+        "oneOf": [ref(name) for name in names.values()],
+        "discriminator": {
+            "propertyName": "type",
+            "mapping": {type: ref(name)["$ref"] for type, name in names.items()},
+        },
     }
-    return {"Event": event}
+    data = {
+        name: {"type": "object", "required": list(fields), "properties": fields}
+        for name, fields in DATA.items()
+    }
+    bodies = {_body_name(type): _body(type, event) for type, event in EVENTS.items()}
+    return {
+        "EventFields": common,
+        "WebhookEvent": union,
+        "Event": {
+            "description": "An event in the form of a delivery.",
+            "anyOf": [ref("WebhookEvent"), ref("EventWithoutData")],
+        },
+        "EventWithoutData": _with_own(
+            "An event of an anonymous project, whose data is deleted once it is delivered.",
+            {"type": {"type": "string", "enum": EventType.values}, "data": {"type": "null"}},
+        ),
+        **data,
+        **bodies,
+    }
 
 
 def operations() -> dict[str, Schema]:
@@ -187,14 +214,27 @@ def _operation(type: EventType, event: EventDescription) -> Schema:
             {"in": "header", "name": name, "required": True, "description": words, "schema": schema}
             for name, words, schema in _HEADERS
         ],
-        "requestBody": {"required": True, "content": {"application/json": _body(type, event)}},
+        "requestBody": {"required": True, "content": {"application/json": _content(type, event)}},
         "responses": _RESPONSES,
     }
 
 
+def _body_name(type: EventType) -> str:
+    """`project.created` → `ProjectCreatedEvent`."""
+    return "".join(word.title() for word in type.value.split(".")) + "Event"
+
+
 def _body(type: EventType, event: EventDescription) -> Schema:
-    data = {"type": "object", "required": list(event.data), "properties": event.data}
-    specific = {"properties": {"type": {"const": type.value}, "data": data}}
+    own = {"type": {"type": "string", "const": type.value}, "data": ref(event.data)}
+    return _with_own(event.summary, own)
+
+
+def _with_own(description: str, own: Schema) -> Schema:
+    fields = {"type": "object", "required": list(own), "properties": own}
+    return {"description": description, "allOf": [ref("EventFields"), fields]}
+
+
+def _content(type: EventType, event: EventDescription) -> Schema:
     example = {
         "id": "5b7f2c1e-3f5e-4a35-8c68-0d7a7b0c7a11",
         "type": type.value,
@@ -203,7 +243,4 @@ def _body(type: EventType, event: EventDescription) -> Schema:
         "community_id": "710000000000000001",
         "data": event.example,
     }
-    return {
-        "schema": {"allOf": [ref("Event"), specific]},
-        "examples": {event.summary: {"value": example}},
-    }
+    return {"schema": ref(_body_name(type)), "examples": {event.summary: {"value": example}}}

@@ -49,10 +49,10 @@ class InfoOut(serializers.Serializer[Any]):
             "of anonymous projects are never passed. A name in `settings.hidden_fields` is a field, not a "
             "question, and `colloquy-accent`, `colloquy-theme`, `colloquy-visit`, `embed`, `link`, "
             "`skip` and `taken` belong to the page.\n\n"
-            "To show it inside another page, add "
-            '`<script src="https://colloquy.example/static/surveys/embed.js" '
-            'data-survey="https://colloquy.example/s/k3Jq0bXv9TzL" async></script>` there: it adds a frame '
-            "whose height adapts, which comes into view at each step, and in which a visitor who comes back "
+            "To show it inside another page, add a script there with `src` "
+            "`https://colloquy.example/static/surveys/embed.js`, `async`, and this address as `data-survey`: "
+            "it adds a frame whose height adapts, which comes into view at each step, and in which a visitor "
+            "who comes back "
             'goes on. The frame posts `{type: "colloquy:ready"}`, `{type: "colloquy:height", height}` and '
             '`{type: "colloquy:step", height}` to that page (heights in pixels). `data-theme` (1 to 8) '
             "and `data-accent` (such as `#0a7d5a`) take the place of its colours. The frame's element "

@@ -11,6 +11,7 @@ from drf_spectacular.utils import (
     OpenApiRequest,
     PolymorphicProxySerializer,
     extend_schema,
+    extend_schema_field,
 )
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -227,12 +228,17 @@ class ChangesIn(PerPageIn):
     )
 
 
+@extend_schema_field({"type": "boolean", "const": True, "description": "No other change has this field."})
+class AlwaysTrue(serializers.BooleanField):
+    """The mark of a deletion."""
+
+
 class DeletionOut(serializers.Serializer[Any]):
     """A response that was deleted."""
 
     id = serializers.UUIDField()
     project_id = serializers.CharField()
-    deleted = serializers.BooleanField(help_text="Always true.")
+    deleted = AlwaysTrue()
 
 
 class ChangesOut(serializers.Serializer[Any]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from surveys.api.analysis_shapes import AmountField, EntryOut, SpreadOut, WeightedCountField
@@ -44,10 +45,15 @@ class RangeOut(serializers.Serializer[Any]):
         }
 
 
+@extend_schema_field({"type": ["string", "number"]})
+class TextOrNumber(serializers.JSONField):
+    """A text or a number."""
+
+
 class ResultEntryOut(RangeOut):
     """A text, a number, or a range of numbers."""
 
-    value = serializers.JSONField(  # type: ignore[assignment]
+    value = TextOrNumber(  # type: ignore[assignment]
         allow_null=True,
         help_text="The number or the text, cut after 500 characters; null for a range. Where a block gave "
         "texts and numbers, all are texts.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,35 @@ from drf_spectacular.generators import SchemaGenerator
 
 @cache
 def described() -> dict[str, Any]:
-    """The description as plain JSON."""
+    """The description as plain JSON. In its operations, shared parameters and responses stand in full."""
+    schema = as_sent()
+    for operation in operations(schema):
+        operation["parameters"] = [_whole(each, schema) for each in operation.get("parameters", [])]
+        operation["responses"] = {
+            status: _whole(each, schema) for status, each in operation["responses"].items()
+        }
+    return schema
+
+
+def as_sent() -> dict[str, Any]:
+    """The description as plain JSON, as clients get it."""
     schema = SchemaGenerator().get_schema(request=None, public=True)
     return orjson.loads(orjson.dumps(schema, default=str, option=orjson.OPT_NON_STR_KEYS))
+
+
+def operations(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """All operations, those of webhooks too."""
+    for methods in (*schema["paths"].values(), *schema["webhooks"].values()):
+        yield from methods.values()
+
+
+def component(node: dict[str, Any], schema: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The component that a reference is of, or the object itself if it is no reference."""
+    return _whole(node, schema or described())
+
+
+def _whole(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    while "$ref" in node:
+        _, _, kind, name = node["$ref"].split("/")
+        node = schema["components"][kind][name]
+    return node

@@ -68,7 +68,8 @@ def _strings(
     for part in (*schema.get("oneOf", ()), *schema.get("anyOf", ()), *schema.get("allOf", ())):
         yield from _strings(part, steps, shape, above)
     kinds = schema.get("type", [])
-    is_string = "string" in ([kinds] if isinstance(kinds, str) else kinds) and "enum" not in schema
+    is_string = "string" in ([kinds] if isinstance(kinds, str) else kinds)
+    is_string = is_string and schema.keys().isdisjoint({"enum", "const"})
     if is_string and steps and schema.get("maxLength") != 0:  # some fields accept an empty string as null
         yield steps, shape, schema.get("format")
     for name, inner in schema.get("properties", {}).items():

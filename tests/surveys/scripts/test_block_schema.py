@@ -14,7 +14,7 @@ from surveys.api import blocks
 from surveys.engine.intake import fields, reader
 from surveys.engine.intake.ordering import order_blocks
 from surveys.engine.intake.serialization import script_as_json
-from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
+from surveys.engine.script import BLOCK_TYPES, ActionConfig, Block, Continue, Option, Scale, Script
 from tests.support.engine.violations import ONE_OF_EACH, Raw
 
 COMPONENTS = blocks.components()
@@ -31,15 +31,20 @@ def test_each_component_is_a_schema_with_a_description(name: str) -> None:
     Draft202012Validator.check_schema(COMPONENTS[name])
 
     assert COMPONENTS[name]["description"].endswith(".")
-    for key, told in COMPONENTS[name]["properties"].items():
+    for key, told in COMPONENTS[name].get("properties", {}).items():
         assert key == "project_id" or told["description"].endswith((".", "...")), key
     json.dumps(COMPONENTS[name])
 
 
 def test_components_are_the_nouns_of_a_script() -> None:
-    assert set(COMPONENTS) == {
+    mapping = COMPONENTS["Block"]["discriminator"]["mapping"]
+    by_type = {reference.rpartition("/")[2]: type for type, reference in mapping.items()}
+
+    assert list(by_type.values()) == list(BLOCK_TYPES)
+    assert set(COMPONENTS) - set(by_type) == {
         "ActionConfig",
         "Block",
+        "BlockFields",
         "BlockPatch",
         "Condition",
         "Continue",
@@ -65,7 +70,15 @@ def test_the_table_and_the_vocabulary_have_the_same_fields(shape: Any, vocabular
     in_table = {field.attribute or key for key, field in shape.fields.items()} - {"correct_answer_id"}
 
     assert in_table == {each.name for each in dataclasses.fields(vocabulary)} - NEVER_SENT
-    assert set(COMPONENTS[shape.name]["properties"]) == set(shape.fields)
+    assert _properties(shape.name) == set(shape.fields)
+
+
+def _properties(name: str) -> set[str]:
+    """The keys of an object, of a block those of each type."""
+    if name != "Block":
+        return set(COMPONENTS[name]["properties"])
+    _, own = COMPONENTS["BlockPatch"]["allOf"]
+    return {*COMPONENTS["BlockFields"]["properties"], *own["properties"]}
 
 
 @pytest.mark.parametrize("type_", sorted(ONE_OF_EACH))
@@ -110,11 +123,12 @@ def test_a_patch_requires_nothing() -> None:
 
 
 def test_bounds_and_words_are_those_of_the_interface() -> None:
-    block, option = COMPONENTS["Block"]["properties"], COMPONENTS["Option"]["properties"]
+    block, option = COMPONENTS["BlockFields"]["properties"], COMPONENTS["Option"]["properties"]
+    own = COMPONENTS["RankingBlock"]["allOf"][1]
 
-    assert COMPONENTS["Block"]["required"] == ["type", "prompt"]
+    assert own["required"] == ["type", "prompt"]
     assert COMPONENTS["Option"]["required"] == ["value"]
-    assert block["prompt"]["maxLength"] == 4000
+    assert own["properties"]["prompt"]["maxLength"] == 4000
     assert option["value"] == {**option["value"], "type": "string", "minLength": 1, "maxLength": 500}
     assert block["rank_top_n"] == {**block["rank_top_n"], "type": ["integer", "null"], "minimum": 1}
     assert block["section"]["enum"] == ["intro", "main", "outro", None]
