@@ -28,8 +28,9 @@ MOST_TOGETHER = 9_000_000_000  # The sum of the weights; in UNITs it fits into 6
 USABLE = "usable"
 REASONS = ("missing", "not_a_number", "zero", "negative", "too_large")  # why a weight is not usable
 NUMBER = r"^ *[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9][0-9]?)? *$"
-_WEIGHT = f"""(SELECT CASE WHEN text ~ '{NUMBER}' THEN round(text::numeric, 9) END
-    FROM (SELECT c.state->'fields'->>%s AS text OFFSET 0) own)"""
+# Without a subselect, which would take ten times as long for each response.
+_TEXT = "c.state->'fields'->>%s"
+_WEIGHT = f"CASE WHEN {_TEXT} ~ '{NUMBER}' THEN round(({_TEXT})::numeric, 9) END"
 _COUNTED = f"""
     SELECT json_agg(json_build_array(reason, people, total::text, squares::text)) FROM (
         SELECT CASE WHEN coalesce(text, '') = '' THEN 'missing' WHEN weight IS NULL THEN 'not_a_number'
@@ -37,7 +38,7 @@ _COUNTED = f"""
                 WHEN weight > {MOST} THEN 'too_large' ELSE '{USABLE}' END AS reason,
             count(*) AS people, sum(weight) AS total, sum(weight * weight) AS squares
         FROM (
-            SELECT c.state->'fields'->>%s AS text, {_WEIGHT} AS weight
+            SELECT {_TEXT} AS text, {_WEIGHT} AS weight
             FROM surveys_conversation c WHERE {{}} AND c.is_listed OFFSET 0
         ) weights GROUP BY 1
     ) reasons
@@ -54,11 +55,11 @@ _is_number = re.compile(NUMBER, re.ASCII).match
 
 
 def condition(name: str) -> Part:
-    return f"coalesce({_WEIGHT} BETWEEN 0.000000001 AND {MOST}, FALSE)", [name]
+    return f"coalesce({_WEIGHT} BETWEEN 0.000000001 AND {MOST}, FALSE)", [name] * 2
 
 
 def expression(name: str) -> Part:
-    return f"({_WEIGHT} * {UNIT})::bigint", [name]
+    return f"({_WEIGHT} * {UNIT})::bigint", [name] * 2
 
 
 def part(name: str, where: str, values: Sequence[Any]) -> Part:
@@ -66,7 +67,7 @@ def part(name: str, where: str, values: Sequence[Any]) -> Part:
 
     `where` does not ask for a usable weight.
     """
-    return _COUNTED.format(where), [name, name, *values]
+    return _COUNTED.format(where), [*[name] * 3, *values]
 
 
 def weighting(name: str, counted: Sequence[Sequence[Any]]) -> dict[str, Any]:
