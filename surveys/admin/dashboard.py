@@ -54,7 +54,7 @@ class DashboardForm(ConditionForm):
         label="Show this dashboard at the address of the shared results",
         required=False,
         help_text="In the place of all questions, to everybody who has the address. With a condition or a "
-        "weight, questions with fewer than 5 answers are not shown there.",
+        "weight, questions with fewer than 5 answers are not shown there, and of numbers only the mean.",
     )
 
     def __init__(self, data: QueryDict, page: ProjectPage, questions: Mapping[int, str]) -> None:

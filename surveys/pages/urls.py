@@ -13,7 +13,6 @@ urlpatterns = [
     path("brands/<str:colour>.svg", views.icon, name="icon"),
     path("q/<slug:code>", views.short),
     path("r/<uuid:token>", public.results, name="results"),
-    path("r/<uuid:token>/picture/<str:card>.<str:kind>", public.picture_of_chart, name="results-picture"),
     path("r/<uuid:token>.json", public.results_json, name="results-json"),
     # Results for staff are a tab of the project in the admin.
     *(

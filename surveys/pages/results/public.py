@@ -11,7 +11,6 @@ from itertools import pairwise
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template import loader
-from django.urls import reverse
 from django.utils import dateformat, timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
@@ -35,6 +34,7 @@ from surveys.services.results import shared as shared_results
 from surveys.services.results.shared import SharedResults
 
 SAFE = ("GET", "HEAD")
+PICTURE = "picture"  # the parameter for a chart of the page
 MAX_PAGE_JSON = 250_000  # bytes of a page's figures; their charts and tables take up to four times as much
 ONCE_CLOSED = "The results can be seen here once the poll is closed"
 REVALIDATE = "no-cache"  # browsers ask again each time, so that results disappear once sharing ends
@@ -100,27 +100,22 @@ def _page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
         raise Http404(refusal.message) from None
     except Unavailable as refusal:  # the process is counting other results
         return _with_headers(errors.unavailable(refusal.retry_after, request))
+    if PICTURE in request.GET:
+        return _picture(destination, shared, request.GET[PICTURE])
     return _render(destination, _context(project, shared, page=request.GET.get("page", "")))
 
 
-@require_safe
-def picture_of_chart(request: HttpRequest, token: uuid.UUID, card: str, kind: str) -> HttpResponse:
-    """The chart of a question on the page as a picture to download; 404 for what the page does not draw."""
-    at = timezone.now()
-    try:
-        destination = shared_results.find(token=token)
-        project = destination.project
-        if kind not in picture.CONTENT_TYPES or shared_results.waits_for_closing(project=project, at=at):
-            raise Http404
-        board = shared_results.board_of(project)
-        shared = shared_results.read(project=project, at=at, board=board)
-    except NotFound as refusal:
-        raise Http404(refusal.message) from None
-    except Unavailable as refusal:
-        return _with_headers(errors.unavailable(refusal.retry_after, request))
-    place = next((n for n, each in enumerate(shared.blocks) if f"question-{each['block_id']}" == card), None)
-    cards = () if place is None else cards_of(project, shared, within=range(place, place + 1))
-    if not cards or cards[0].notice:
+def _picture(destination: Destination, shared: SharedResults, name: str) -> HttpResponse:
+    """The chart of a question on the page as a file to save, such as `question-12.svg`. Raises Http404 for
+    what the page does not draw.
+    """
+    key, _, kind = name.partition(".")
+    place = next((n for n, each in enumerate(shared.blocks) if f"question-{each['block_id']}" == key), None)
+    if place is None or kind not in picture.CONTENT_TYPES:
+        raise Http404
+    project, board = destination.project, shared.board
+    [card] = cards_of(project, shared, within=range(place, place + 1))
+    if card.notice:
         raise Http404
     page = _page_of(destination)
     look = Look(page.look.accent or theme.ACCENTS[page.theme - 1])
@@ -129,8 +124,8 @@ def picture_of_chart(request: HttpRequest, token: uuid.UUID, card: str, kind: st
     if board is not None and board.where:
         foot.append(f"{plural(shared.conversation_count, noun)} that were selected")
     foot.append(" ".join(words_of(shared.weighting, noun=noun)[:2]))
-    drawing = picture.shapes_of(cards[0], brands.palette(look, "light"), foot=[each for each in foot if each])
-    return _with_headers(picture.download(drawing, kind=kind, name=f"chart-{card}"))
+    drawing = picture.shapes_of(card, brands.palette(look, "light"), foot=[each for each in foot if each])
+    return _with_headers(picture.download(drawing, kind=kind, name=f"chart-{key}"))
 
 
 def _context(project: Project, shared: SharedResults, *, page: str) -> dict[str, object]:
@@ -185,7 +180,7 @@ def _render(destination: Destination, context: Mapping[str, object], *, status: 
         "cards": (),
         "note": "",
         "pages": None,
-        "pictures": reverse("pages:results-picture", args=[destination.project.results_token, "-", "-"])[:-3],
+        "pictures": f"?{PICTURE}=",  # without the token, which is a secret
         "picture_query": "",
         **context,
         "page": page,

@@ -43,7 +43,6 @@ TABLE: dict[str, tuple[str, str]] = {
     "q/<slug:code>": (LEADS_ON, NO_SUCH_METHOD),
     "r/<uuid:token>": (ANYBODY, NO_SUCH_METHOD),
     "r/<uuid:token>.json": (ANYBODY, NO_SUCH_METHOD),
-    "r/<uuid:token>/picture/<str:card>.<str:kind>": (NOTHING, NO_SUCH_METHOD),
     "staff/projects/<int:project_id>/results": (LEADS_ON, SAME),
     "staff/projects/<int:project_id>/analysis": (LEADS_ON, SAME),
     "staff/projects/<int:project_id>/export": (LEADS_ON, SAME),

@@ -152,15 +152,16 @@ def test_the_shared_page_offers_its_charts(client: Client, project: dict[str, An
     key = key_of(project, "colour")
 
     page = Client().get(address).content.decode()
-    told = texts(Client().get(f"{address}/picture/{key}.svg"))
+    told = texts(Client().get(f"{address}?picture={key}.svg"))
 
-    assert f"{address}/picture/{key}.png" in page
+    assert f'href="?picture={key}.png"' in page
     assert told[1:4] == ["Which colour?", "red", "75% (6)"]
     client.post(tab(own.pk, "dashboard"), {"charts": [key_of(project, "age")[9:]], "is_shared": "on"})
-    assert Client().get(f"{address}/picture/{key}.svg").status_code == 404
-    assert Client().get(f"{address}/picture/{key_of(project, 'age')}.svg").status_code == 200
+    for name in (f"{key}.svg", "question-x.svg", f"{key_of(project, 'age')}.gif", "", "."):
+        assert Client().get(f"{address}?picture={name}").status_code == 404
+    assert Client().get(f"{address}?picture={key_of(project, 'age')}.svg").status_code == 200
     Project.objects.filter(pk=own.pk).update(share_results=False)
-    assert Client().get(f"{address}/picture/{key_of(project, 'age')}.svg").status_code == 404
+    assert Client().get(f"{address}?picture={key_of(project, 'age')}.svg").status_code == 404
 
 
 def test_few_answers_of_anonymous_projects_are_not_drawn() -> None:
@@ -169,7 +170,7 @@ def test_few_answers_of_anonymous_projects_are_not_drawn() -> None:
     Project.objects.filter(pk=made["id"]).update(privacy_mode="anonymous")
     token = Project.objects.get(pk=made["id"]).results_token
 
-    assert Client().get(f"/r/{token}/picture/{key_of(made, 'colour')}.svg").status_code == 404
+    assert Client().get(f"/r/{token}?picture={key_of(made, 'colour')}.svg").status_code == 404
 
 
 # --- Drawing ----------------------------------------------------------------------------------------
