@@ -49,7 +49,7 @@ reset: $(RUNNING)
 	@exec $(PY) manage.py reset $(if $(filter yes,$(CONFIRM)),--no-input)
 
 test: setup
-	$(PY) -m pytest --ignore=tests/browser -m 'not long' $(ARGS)
+	$(PY) -m pytest --ignore=tests/browser -m 'not long' -p no:schemathesis $(ARGS)
 
 test-all: setup
 	COLLOQUY_THOROUGH=true $(PY) -m pytest $(ARGS)

@@ -40,6 +40,17 @@ TESTS = Path(__file__).parent
 FOLDERS = "colloquy-tests-"
 LONG = ("_torture", "_readme", "_live", "_worker", "_isolation", "_outages", "_slow_clients", "_locks")
 ALL_LONG = r"^pytestmark = .*\bmark\.long\b"
+# Fixtures that plugins set up for each test, and that do nothing for a test without live_server.
+IDLE_FIXTURES = {
+    "_django_clear_site_cache",
+    "_django_isolate_apps",
+    "_django_set_urlconf",
+    "_django_setup_unittest",
+    "_fail_for_invalid_template_variable",
+    "_live_server_helper",
+    "_template_string_if_invalid_marker",
+    "faker_seed",
+}
 OWN_DATABASE = "COLLOQUY_TESTS_OWN_DATABASE"
 MIGRATED = "COLLOQUY_TESTS_MIGRATED"  # the name of a database that the others are copied from
 SECRET_KEY = "only-for-tests-" + "0123456789abcdef" * 4
@@ -150,8 +161,15 @@ def pytest_collection(session: pytest.Session) -> None:
 
 @pytest.hookimpl(trylast=True)  # after the shuffling
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest tests, which mostly wait, so that no run ends with one of them alone."""
+    """Begin with the longest tests, which mostly wait, so that no run ends with one of them alone.
+
+    No test sets fixtures up that do nothing for it: together they take as long as a hundred tests.
+    """
     items.sort(key=lambda item: not item.path.stem.endswith(LONG))
+    for item in items:
+        names = getattr(item, "fixturenames", [])
+        if "live_server" not in names:
+            names[:] = [name for name in names if name not in IDLE_FIXTURES]
 
 
 def pytest_collection_finish() -> None:

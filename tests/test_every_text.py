@@ -21,6 +21,7 @@ IDS = {
         "achievement_role_id",
         "role_id",
         "template",
+        "language",
         "locale",
         "time_zone",
         "hidden_fields",

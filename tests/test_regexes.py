@@ -13,29 +13,41 @@ from typing import Any
 import pytest
 import regex
 
-from tests.support.our_code import modules
-from tests.support.regex_steps import Stepped
+from tests.support.our_code import APPS, modules
+from tests.support.regex_steps import ANCHORED, Stepped
 
 Pattern = re.Pattern[Any] | regex.Pattern[Any]
-ANCHORED = {"match", "fullmatch"}
+METHODS = ("match", "fullmatch", "search", "findall", "finditer", "split", "subn", "sub")
 
 
-def patterns() -> Iterator[tuple[str, Pattern, bool]]:
-    """The patterns of our code: their places, the patterns, and whether they are anchored.
+def patterns() -> Iterator[tuple[str, Pattern, str]]:
+    """The patterns of our code: their places, the patterns, and each method by which they are used.
 
-    These are the patterns in variables of modules and classes, and those in calls such as `re.sub(...)`.
+    These are the patterns in variables of modules and classes, and those in calls such as `re.sub(...)`. A
+    pattern in a list is used by the methods that its module calls.
     """
+    anywhere = _uses("\n".join(each.source for each in modules()))
     for each in modules("re.compile(", "regex.compile("):
         module = import_module(each.path.removesuffix(".py").replace("/", "."))
+        here = _uses(each.source)
+        called = set().union(*here.values()) or {"search"}
         for name, value in vars(module).items():
-            methods = set(re.findall(rf"\b{name}\.(\w+)\(", each.source)) or {"search"}
+            methods = (here if name.startswith("_") else anywhere).get(name, called)
             for pattern, method in found_in(value, module.__name__):
-                used = {method} if method else methods
-                yield f"{module.__name__}.{name}", pattern, used <= ANCHORED
+                for one in {method} if method else methods:
+                    yield f"{module.__name__}.{name}", pattern, one
     for each in modules("import re\n", "import regex\n"):
         module = import_module(each.path.removesuffix(".py").replace("/", "."))
         for line, method, text in written_in_calls(each.source, vars(module)):
-            yield f"{module.__name__}:{line}", re.compile(text, re.IGNORECASE), method in ANCHORED
+            yield f"{module.__name__}:{line}", re.compile(text, re.IGNORECASE), method
+
+
+def _uses(source: str) -> dict[str, set[str]]:
+    """The methods of patterns that a source calls or names, by the name before the dot."""
+    used: dict[str, set[str]] = {}
+    for name, method in re.findall(rf"\b(\w+)\.({'|'.join(METHODS)})\b", source):
+        used.setdefault(name, set()).add(method)
+    return used
 
 
 def written_in_calls(source: str, names: dict[str, Any]) -> Iterator[tuple[int, str, str]]:
@@ -63,6 +75,9 @@ def found_in(value: Any, module: str) -> Iterator[tuple[Pattern, str]]:
             yield from found_in(each, module)
     elif isinstance(value, type) and value.__module__ == module:
         yield from found_in(list(vars(value).values()), module)
+    elif type(value).__module__.partition(".")[0] in APPS:  # an object that keeps patterns
+        kept = list(getattr(value, "__dict__", {}).values())
+        yield from found_in([each for each in kept if isinstance(each, re.Pattern | regex.Pattern)], module)
 
 
 @pytest.fixture(autouse=True)
@@ -75,12 +90,14 @@ def _deep_recursion(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.long
 def test_no_pattern_of_ours_is_slow() -> None:
-    found = {(name, pattern): is_anchored for name, pattern, is_anchored in patterns()}
+    found = {
+        (pattern, method if method in ANCHORED else "search"): name for name, pattern, method in patterns()
+    }
 
     slow = {
-        (name, text)
-        for (name, pattern), is_anchored in found.items()
-        if (text := Stepped(pattern).slow_text(is_anchored=is_anchored))
+        (name, method, text)
+        for (pattern, method), name in found.items()
+        if (text := Stepped(pattern).slow_text(method))
     }
 
     assert len(found) > 100
@@ -102,8 +119,8 @@ def test_no_pattern_of_ours_is_slow() -> None:
     ],
 )
 def test_a_slow_pattern_is_recognised(slow: str) -> None:
-    assert Stepped(re.compile(slow)).slow_text(is_anchored=False)
-    assert Stepped(regex.compile(slow)).slow_text(is_anchored=False)
+    assert Stepped(re.compile(slow)).slow_text("search")
+    assert Stepped(regex.compile(slow)).slow_text("search")
 
 
 @pytest.mark.parametrize(
@@ -111,9 +128,16 @@ def test_a_slow_pattern_is_recognised(slow: str) -> None:
     [r"[.!?…](?:\s|$)", r"(?<!\w)\w+@", r"\w{1,64}+@", r"^\s+$", r"a++", r"<i>[^<]*</i>", r"\b\w+@"],
 )
 def test_a_quick_pattern_is_left_alone(quick: str) -> None:
-    assert Stepped(re.compile(quick)).slow_text(is_anchored=False) is None
+    assert Stepped(re.compile(quick)).slow_text("search") is None
 
 
 def test_a_pattern_that_must_match_from_the_beginning_can_be_quick() -> None:
-    assert Stepped(re.compile(r"\w+@")).slow_text(is_anchored=True) is None
-    assert Stepped(re.compile(r"\s*,?\s*x")).slow_text(is_anchored=True)
+    assert Stepped(re.compile(r"\w+@")).slow_text("match") is None
+    assert Stepped(re.compile(r"\s*,?\s*x")).slow_text("match")
+
+
+def test_a_pattern_that_must_match_the_whole_text_can_be_slow() -> None:
+    slow = re.compile(r"[\s_.…]*[_…]{3,}[\s_.…]*")
+
+    assert Stepped(slow).slow_text("match") is None
+    assert Stepped(slow).slow_text("fullmatch")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -43,6 +44,7 @@ MAX_VALUES_OF_LINES = 500_000
 # Objects and lists may be nested this deep. Conditions may be nested 50 deep, and each of them has two
 # levels.
 MAX_DEPTH = 200
+DIGITS_OF_INTEGERS = 18
 MEDIA_TYPE = "application/json"
 LINES_MEDIA_TYPE = "application/x-ndjson"
 TOO_LARGE = "The body is larger than 1 MiB."
@@ -58,6 +60,7 @@ _LINES_MEDIA_TYPES = re.compile(f"{LINES_MEDIA_TYPE}{_IN_UTF_8}", re.IGNORECASE)
 _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
 _FRACTION = re.compile(rb"[0-9][.eE]")  # matches where a number with a point or an exponent may be
 _JSON_TEXT_OR_SIGN = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)|(?P<sign>[\[{,])', re.DOTALL)
+_JSON_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+(:?)', re.DOTALL)  # and the colon behind a key
 _LINES = re.compile(rb"[^\s][^\n]*")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # Many Windows tools begin a file with these bytes.
 _PLACE_IN_DATA = re.compile(r"data\[(\d+)\]")
@@ -172,9 +175,10 @@ def parse(
 ) -> dict[str, Any]:
     """Return the JSON object in a body; an empty object if there is no body (rule 11.32).
 
-    If it `is_exact`, numbers with a point or an exponent are Decimals with every digit that was sent. Refuses
-    a body that may have more than `max_values`, before any value is built. If it `has_long_text`, commas
-    and brackets in texts are not counted.
+    A number such as 3.0 is an integer. If the body `is_exact`, other numbers with a point or an exponent are
+    Decimals with every digit that was sent. Refuses a key that an object has twice, and a body that may have
+    more than `max_values`, before any value is built. If it `has_long_text`, commas and brackets in texts are
+    not counted.
     """
     if not raw:
         return {}
@@ -184,19 +188,83 @@ def parse(
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
+        _refuse_other_encodings(raw)
         _refuse_unstorable(raw)
         raise InvalidRequest(
             f"The body is not valid JSON: {error.msg}, at line {error.lineno} column {error.colno}."
         ) from None
     if brackets > MAX_DEPTH:
         require_shallow(value)
-    if is_exact and _FRACTION.search(raw):
+    if _FRACTION.search(raw):
         # The first value is deleted, so that the memory never contains both values at the same time.
         del value
-        value = json.loads(raw, parse_float=_exact)
+        value = json.loads(raw, parse_float=_exact if is_exact else _number)
     if type(value) is not dict:
         raise InvalidRequest("The body must be a JSON object.")
+    if _count_keys(value) != sum(1 for colon in _JSON_TEXT.findall(raw) if colon):
+        _refuse_repeated(raw)
     return value
+
+
+def _count_keys(value: object) -> int:
+    """The number of keys of all objects in a value."""
+    count, rest = 0, [value]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, dict):
+            count += len(part)
+            part = part.values()
+        rest += [each for each in part if each.__class__ in _CONTAINERS]  # type: ignore[attr-defined]
+    return count
+
+
+_CONTAINERS = (dict, list)
+
+
+class _Repeated(dict[str, Any]):
+    """A JSON object in which the key `name` occurs more than once."""
+
+    name: str
+
+
+def _refuse_repeated(raw: bytes) -> None:
+    """Refuse a body in which an object has a key twice: readers of JSON disagree which value counts."""
+    violations = list(islice(_repeated(json.loads(raw, object_pairs_hook=_object), ""), ENOUGH_VIOLATIONS))
+    if violations:
+        refuse_all(violations)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    repeated = _Repeated(found)
+    names = Counter(name for name, _ in pairs)
+    repeated.name = next(name for name, count in names.items() if count > 1)
+    return repeated
+
+
+def _repeated(value: object, path: str) -> Iterator[ViolationJson]:
+    if isinstance(value, _Repeated):
+        yield field_violation(f"{path}.{value.name}".lstrip("."), "duplicate", "occurs more than once.")
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from _repeated(part, f"{path}.{name}".lstrip("."))
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from _repeated(part, f"{path}[{index}]")
+
+
+def _refuse_other_encodings(raw: bytes) -> None:
+    try:
+        raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        column = error.start - raw.rfind(b"\n", 0, error.start)
+        raise InvalidRequest(
+            f"The body is not UTF-8: byte {raw[error.start]:#04x} in line {line}, at byte {column}, fits no "
+            "character. Send the text encoded as UTF-8."
+        ) from None
 
 
 def require_few_values(raw: bytes, *, max_values: int, has_long_text: bool) -> int:
@@ -213,11 +281,19 @@ def require_few_values(raw: bytes, *, max_values: int, has_long_text: bool) -> i
     return brackets
 
 
-def _exact(number: str) -> Decimal:
+def _exact(number: str) -> int | Decimal:
+    """A number with a point or an exponent: an integer if that is what it is, else a Decimal."""
     try:
-        return Decimal(number)
+        exact = Decimal(number)
     except InvalidOperation:  # The exponent has more than 18 digits.
         raise InvalidRequest("The body contains a number whose exponent is too long.") from None
+    is_short = exact.adjusted() < DIGITS_OF_INTEGERS and len(number) <= 2 * DIGITS_OF_INTEGERS
+    return int(exact) if is_short and exact == exact.to_integral_value() else exact
+
+
+def _number(number: str) -> int | float:
+    exact = _exact(number)
+    return exact if isinstance(exact, int) else float(number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ MESSAGES = {
     500: ("internal_error", "Something went wrong on our side. X-Request-Id names this request in our log."),
     503: ("unavailable", "The service cannot answer at the moment. Please retry shortly."),
 }
+CHALLENGE = 'ApiKey realm="/v1", header="X-API-Key"'
 RETRY_AFTER_OUTAGE = 5  # seconds
 MAX_BYTES_OF_VIOLATIONS = 60_000  # With this limit a whole refusal has less than 64 KiB (rule 11.8).
 
@@ -118,6 +119,8 @@ def _refusal_response(refusal: Refusal) -> HttpResponse:
         if is_cut or refusal.has_more:
             body["message"] = f"{refusal.message} Only the first violations are listed; there are more."
     response = _response(body, status, retry_after)
+    if status == 401:
+        response["WWW-Authenticate"] = CHALLENGE
     if isinstance(refusal, MethodNotAllowed):
         response["Allow"] = ", ".join(refusal.allowed)
     return response

@@ -1,4 +1,4 @@
-"""Revisions as entity tags: `"7"` is revision 7 (rule 3.33)."""
+"""Entity tags. That of a script is its revision: `"7"` is revision 7 (rule 3.33)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ _REVISION = re.compile(r'(?:W/)?"([0-9]{1,9})"')
 _BARE_REVISION = re.compile(r"[0-9]{1,9}")
 
 
-def etag_of(revision: int) -> str:
-    return f'"{revision}"'
+def etag_of(version: int | str) -> str:
+    """The entity tag of a revision, or of a digest of a response."""
+    return f'"{version}"'
 
 
 def parse_if_match(header: str | None) -> frozenset[int] | None:

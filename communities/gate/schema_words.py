@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from communities.gate.envelope import MESSAGES, STATUS
+from communities.gate.envelope import CHALLENGE, MESSAGES, STATUS
 from communities.gate.validation import VIOLATION_CODES
 from communities.ground.errors import MAX_VIOLATIONS
 from communities.ground.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY, TIERS
@@ -305,6 +305,12 @@ HEADERS_OF_WRITES: dict[str, dict[str, Any]] = {
     },
 }
 HEADERS_OF_STATUS: dict[str, dict[str, dict[str, Any]]] = {
+    "401": {
+        "WWW-Authenticate": {
+            "description": "How to send a key.",
+            "schema": {"type": "string", "const": CHALLENGE},
+        }
+    },
     "409": {
         "Retry-After": {
             "description": "Seconds to wait, if waiting helps.",

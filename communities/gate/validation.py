@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -22,6 +23,8 @@ VIOLATION_CODES = (
     *("not_found", "unknown_reference", "later_reference", "self_reference"),
     *("not_allowed", "conflicting", "duplicate", "in_use", "in_past", "cursor_expired", "full"),
 )
+
+_DIGITS = re.compile("-?[0-9]+")
 
 Field = serializers.Field[Any, Any, Any, Any]
 
@@ -75,6 +78,15 @@ def bound_serializer(
 def serializer_violations(serializer: serializers.Serializer[Any]) -> list[ViolationJson]:
     """Return the violations that a serializer with invalid data has found, as many as a refusal needs."""
     return list(islice(_walk(serializer.errors, serializer, ""), ENOUGH_VIOLATIONS))
+
+
+def _is_integer(text: str) -> bool:
+    """Whether DRF takes the text for an integer."""
+    try:
+        serializers.IntegerField().to_internal_value(text)
+    except serializers.ValidationError:
+        return False
+    return True
 
 
 def field_violation(path: str, code: str, words: str) -> ViolationJson:
@@ -153,12 +165,21 @@ def ignored_paths(serializer: Any, sent: Any, path: str = "") -> Iterator[str]:
 
 
 def query_violations(serializer: serializers.Serializer[Any], sent: QueryDict) -> list[ViolationJson]:
-    """Return violations for query parameters that the endpoint does not know, or that occur twice."""
+    """Return violations for query parameters that the endpoint does not know, or that occur twice, and for
+    integers that are written in another way than by digits, such as `+1`, `1.0` or `١`.
+    """
     prefixes = tuple(
         field.prefix for field in serializer.fields.values() if isinstance(field, PrefixedParameters)
     )
     names = serializer.fields.keys() - {prefix.removesuffix(".") for prefix in prefixes}
-    return [
+    written = [
+        field_violation(name, "invalid", "must be an integer.")
+        for name, field in serializer.fields.items()
+        if isinstance(field, serializers.IntegerField) and name in sent
+        # DRF refuses what is no number at all.
+        if not _DIGITS.fullmatch(sent[name]) and _is_integer(sent[name])
+    ]
+    return written + [
         violation(name, "duplicate", f"`{name}` occurs more than once in the query.")
         if name in names or name.startswith(prefixes)
         else violation(name, "not_allowed", f"`{name}` is not a query parameter of this endpoint.")

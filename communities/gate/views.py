@@ -8,6 +8,7 @@ CPU for each request.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from itertools import islice
@@ -17,6 +18,7 @@ from urllib.parse import quote
 import structlog
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.http import parse_etags
 from rest_framework import serializers, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,6 +27,7 @@ from communities.gate import authentication, bodies, envelope, permissions, thro
 from communities.gate.authentication import Caller
 from communities.gate.bodies import Element
 from communities.gate.envelope import MethodNotAllowed, RateLimited
+from communities.gate.etags import etag_of
 from communities.gate.pagination import Rows, paginate
 from communities.gate.throttling import Allowance
 from communities.gate.validation import (
@@ -180,7 +183,25 @@ class CommunityViewSet(viewsets.ViewSet):
             if name.lower() != "content-type":
                 rendered[name] = value
         self._name_ignored(rendered)
+        if self.request.method in SAFE_METHODS and response.status_code == 200:
+            return self._unless_known(rendered)
         return rendered
+
+    def _unless_known(self, response: HttpResponse) -> HttpResponse:
+        """The response with an ETag, or 304 without content if the client has this response (RFC 9110).
+
+        The tag of a script is its revision, which does not cover what query parameters add.
+        """
+        if "ETag" not in response:
+            response["ETag"] = etag_of(hashlib.blake2b(response.content, digest_size=16).hexdigest())
+        elif self.request.GET:
+            return response
+        known = parse_etags(self.request.headers.get("If-None-Match", ""))
+        if "*" not in known and response["ETag"] not in [tag.removeprefix("W/") for tag in known]:
+            return response
+        unchanged = HttpResponse(status=304, headers={"ETag": response["ETag"]})
+        del unchanged["Content-Type"]
+        return unchanged
 
     def _name_ignored(self, response: HttpResponse) -> None:
         if self.ignored:

@@ -14,7 +14,6 @@ from django.http.response import HttpResponseBase
 
 from communities.ground.errors import Forbidden, InvalidRequest, Unavailable
 from communities.ground.text_field import TextField
-from communities.services.tenants import settings as community_settings
 from communities.staff.texts import moment
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
@@ -62,7 +61,6 @@ class DashboardForm(ConditionForm):
         super().__init__(
             data,
             scripts.catalogue(project_id=project.pk, revision=project.revision).script,
-            language=community_settings.language(community_id=project.community_id),
             solutions=access.may_read_solutions(actor=page.actor, project=project),
         )
         self._sent = data

@@ -30,7 +30,7 @@ from surveys.admin.rows import Column, RowsField, RowsWidget
 from surveys.api.project_settings_in import MAX_BEGUN, MAX_CONSENT, MAX_ENDS, MAX_LABEL, MAX_QUOTAS
 from surveys.models import Project
 from surveys.models.project import MAX_DAYS_KEPT
-from surveys.services.conversations import places
+from surveys.services.conversations import ends, places
 from surveys.services.ground import script_settings
 from surveys.services.ground.field_groups import PREMIUM_INVITATION
 from surveys.services.scripts import editing as scripts
@@ -292,9 +292,12 @@ class DeliveryForm(ScheduleForm):
             Column("url", "Address", "url", placeholder="https://"),
             Column("label", "Words on the button"),
             Column("redirect", "Go there at once", "checkbox"),
+            Column("screen_out", "Screens out", "checkbox"),
         ),
-        help_text="The first row whose condition holds takes the place of the end above. Empty rows are left "
-        "out. On anonymous projects with an address, conditions can only name address fields.",
+        help_text="The first row whose condition holds takes the place of the end above. One that screens "
+        "out ends the survey as soon as no later answer can change its condition. Responses that are "
+        "screened out have a list of their own, and are in no count, result, limit or reward. Empty rows are "
+        "left out. On anonymous projects with an address, conditions can only name address fields.",
     )
     address_fields = TextField(
         label="Names",
@@ -364,6 +367,7 @@ class DeliveryForm(ScheduleForm):
             del self.fields["lock_graded_answers"]
         if page.project.is_poll:
             del self.fields["advance_on_choice"], self.fields["review"]
+            self.fields["ends"].leave_out("screen_out")
         if page.project.is_anonymous:
             del self.fields["mail_copy"]
         self._offer_sources()
@@ -470,6 +474,10 @@ class DeliveryForm(ScheduleForm):
             else:
                 field = self.fields["max_completes"]
                 field.help_text = f"{field.help_text} {text}"
+        screened_out = ends.figures(self.project) if self.project.ends and self.page.may_own else {}
+        for text, number in screened_out.items():
+            if text:
+                notes.setdefault(text, []).append(f"Screened out: {number:,}.")
         if self.project.quotas or self.project.ends:
             script = scripts.load(project_id=self.project.pk, revision=self.project.revision)
             for doubt in script_settings.doubts(self.project, script):

@@ -18,7 +18,7 @@ from communities.staff.texts import moment
 from surveys.models import Conversation, Project, Tally
 from surveys.services.ground import access, field_groups
 from surveys.services.representations.project import web_url
-from surveys.services.results import steps
+from surveys.services.results import cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Header:
 
 def header_of(project: Project, actor: Actor, at: datetime) -> Header:
     """The header of a project's tabs. The project comes from `with_details()`."""
-    figures = figures_of([project], actor)[project.pk]
+    figures = figures_of([project], actor, at)[project.pk]
     state = state_of(project, at)
     main, more = _tools(project, actor, at)
     return Header(
@@ -173,7 +173,7 @@ def asks(act: str, project: Project) -> str:
     return f"{reverse(f'admin:surveys_project_{act}_selected')}?id={project.pk}&from=project"
 
 
-def figures_of(projects: Sequence[Project], actor: Actor) -> Mapping[int, Figures]:
+def figures_of(projects: Sequence[Project], actor: Actor, at: datetime) -> Mapping[int, Figures]:
     """The figures of these projects by id, in two queries, and one more query if some change in steps.
 
     Sets the counts of `ProjectQuerySet.with_counts` on each project too.
@@ -193,7 +193,7 @@ def figures_of(projects: Sequence[Project], actor: Actor) -> Mapping[int, Figure
     stepped = [
         each for each in projects if each.is_anonymous and not access.may_own(actor=actor, project=each)
     ]
-    shown = steps.totals(projects=stepped) if stepped else {}
+    shown = cache.totals(projects=stepped, at=at)
     readable = [each.pk for each in projects if access.may_read_people(actor=actor, project=each)]
     last = _last_answers(readable)
     return {

@@ -67,7 +67,7 @@ def recent_projects(request: HttpRequest, actor: Actor) -> Sequence[Card]:
     """The newest projects that the actor may see."""
     at = timezone.now()
     newest = list(lookup.visible(actor=actor, at=at).order_by("-created_at", "-pk")[:RECENT])
-    figures = figures_of(newest, actor)
+    figures = figures_of(newest, actor, at)
     projects = [
         {
             "name": each.name,

@@ -39,6 +39,7 @@ def over_time(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         "back": f"{page.address()}?{form.query}" if form.query else page.address(),
         "chart": drawing.time_chart(found),
         "duration": drawing.duration(found.seconds),
+        "screened_out": drawing.screened_out(found),
         "reach": drawing.reach_table(found, catalogue),
         "scores": drawing.score_tables(scores, catalogue),
     }

@@ -83,7 +83,7 @@ class ProjectAdmin(CommunityModelAdmin[Project]):
         figures: dict[int, Figures] = {}
 
         def load(projects: Sequence[Project]) -> None:
-            figures.update(header.figures_of(projects, actor))
+            figures.update(header.figures_of(projects, actor, at))
 
         may_write = actor.has_role(Role.CREATOR)
         return Listing(

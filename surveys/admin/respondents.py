@@ -9,6 +9,7 @@ from surveys.models import Conversation, Project
 
 SUSPECTED = (("true", "Suspected"), ("false", "Not suspected"))
 STATUSES = (("completed", "Completed"), ("partial", "Partial"))
+SCREENED_OUT = (Conversation.SCREENED_OUT, "Screened out")
 REFUSED = (Conversation.FULL, "Refused: full")  # partial, because a limit refused the end
 
 

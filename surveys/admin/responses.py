@@ -31,10 +31,18 @@ from communities.staff.texts import moment, number
 from surveys import response_sources
 from surveys.admin import exporting, results
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.admin.respondents import REFUSED, STATUSES, SUSPECTED, names_of, noun_of, title_of
+from surveys.admin.respondents import (
+    REFUSED,
+    SCREENED_OUT,
+    STATUSES,
+    SUSPECTED,
+    names_of,
+    noun_of,
+    title_of,
+)
 from surveys.drawing.figures.filters import ConditionForm
 from surveys.models import Conversation, Project
-from surveys.services.conversations import admission, places
+from surveys.services.conversations import admission, ends, places
 from surveys.services.conversations.admission import ProofFigures
 from surveys.services.ground import access
 from surveys.services.responses import deletion, reading
@@ -74,6 +82,8 @@ def responses(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         "suspected_address": f"{page.address()}?suspected=true",
         "refused": places.refused(page.project) if _may_be_refused(request, page.project) else 0,
         "refused_address": f"{page.address()}?status={REFUSED[0]}",
+        "screened_out": ends.figures(page.project)[""] if page.project.ends else 0,
+        "screened_out_address": f"{page.address()}?status={SCREENED_OUT[0]}",
         "exports": exporting.offered(page, query="", count=count) if count else None,
     }
     return page.render(request, LIST, context)
@@ -193,14 +203,15 @@ def _selected(
 
     The form is None without an expression.
     """
-    spec, rows = _listing(request, page), response_list.rows(project=page.project)
+    is_of_screened_out = _is_of_screened_out(request)
+    spec = _listing(request, page)
+    rows = response_list.rows(project=page.project, screened_out=is_of_screened_out)
     if not request.GET.get("where"):
         return spec, rows, None
     form = results.condition_form(request, page)
     form.full_clean()
     if (where := form.condition.where) is not None:
-        language = form.condition.language
-        rows = response_list.matching(rows, project=page.project, where=where, language=language)
+        rows = response_list.matching(rows, project=page.project, where=where)
         spec = replace(spec, keeps={"where": where})
     return spec, rows, form
 
@@ -218,12 +229,12 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
     answered: dict[uuid.UUID, int] = {}
     first: dict[uuid.UUID, Sequence[str]] = {}
     scores: dict[uuid.UUID, ListedScore] = {}
-    tells_scores = _tells_scores(page)
+    tells_scores, screened_out = _tells_scores(page), _is_of_screened_out(request)
 
     def load(rows: Sequence[Conversation]) -> None:
         ids = [row.pk for row in rows]
-        answered.update(response_list.answered_blocks(ids=ids))
-        first.update(response_list.first_answers(ids=ids, project=project))
+        answered.update(response_list.answered_blocks(ids=ids, screened_out=screened_out))
+        first.update(response_list.first_answers(ids=ids, project=project, screened_out=screened_out))
         names.update(names_of(project, rows))
         if tells_scores:
             scores.update(response_list.scores(ids=ids, project=project))
@@ -243,7 +254,9 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
     if project.is_poll:
         columns = [each for each in columns if each.label not in ("Status", "Begun", "Answers")]
     else:
-        statuses = [*STATUSES, REFUSED] if _may_be_refused(request, project) else STATUSES
+        statuses = [*STATUSES, *([REFUSED] if _may_be_refused(request, project) else [])]
+        if project.ends or screened_out:
+            statuses.append(SCREENED_OUT)
         filters.insert(0, Filter("status", "Status", statuses, _by_status))
     if tells_scores:
         columns = [each for each in columns if each.label != "Begun"]  # the table would be too wide
@@ -270,6 +283,10 @@ def _may_be_refused(request: HttpRequest, project: Project) -> bool:
     """Whether the list can be filtered by refusals at the end; also while a limit is taken away."""
     has_limit = bool(project.quotas) or project.max_completes is not None
     return has_limit or request.GET.get("status") == REFUSED[0]
+
+
+def _is_of_screened_out(request: HttpRequest) -> bool:
+    return request.GET.get("status") == SCREENED_OUT[0]
 
 
 def _tells_scores(page: ProjectPage) -> bool:
@@ -311,7 +328,7 @@ def _orders(project: Project, *, is_by_time: bool) -> Mapping[str, Order]:
 
 
 def _by_status(rows: QuerySet[Any], status: str) -> QuerySet[Any]:
-    if status == REFUSED[0]:
+    if status in (REFUSED[0], SCREENED_OUT[0]):
         return rows.filter(outcome__startswith=status)
     return rows.filter(completed_at__isnull=status == "partial")
 
@@ -327,7 +344,9 @@ def _by_provider(rows: QuerySet[Any], provider: str) -> QuerySet[Any]:
 def _status(row: Conversation) -> SafeString:
     (_, done), (_, partial) = STATUSES
     sign, word = ("done", done) if row.completed_at else ("pending", partial)
-    marks = [(REFUSED[1],)] if row.outcome else []
+    if row.is_screened_out:
+        sign, word = "off", SCREENED_OUT[1]
+    marks = [(REFUSED[1],)] if row.outcome and not row.is_screened_out else []
     marks += [("Suspected",)] if row.is_suspected else []
     return format_html(
         '<span class="state {}">{}</span>{}',

@@ -25,7 +25,6 @@ from communities.gate.downloads import download
 from communities.gate.envelope import STATUS
 from communities.ground.errors import Forbidden, InvalidRequest, NotFound, Refusal, Unavailable
 from communities.ground.slots import of_community
-from communities.services.tenants import settings as community_settings
 from communities.staff.texts import moment
 from surveys.admin import asked, exporting
 from surveys.admin.frame import ProjectPage, project_tab
@@ -303,8 +302,8 @@ def results_form(
         zone=zone,
         zone_reason=page.zone_reason,
         fields=fields,
-        language=community_settings.language(community_id=project.community_id) if "where" in data else "",
         solutions=access.may_read_solutions(actor=page.actor, project=page.project),
+        languages=not project.is_anonymous,
         themed=codebook.ids_by_title(project_id=project.pk) if is_read else (),
         weights=weights.offered(project),
     )
@@ -316,7 +315,6 @@ def condition_form(request: HttpRequest, page: ProjectPage) -> ConditionForm:
     return ConditionForm(
         request.GET,
         scripts.catalogue(project_id=project.pk, revision=project.revision).script,
-        language=community_settings.language(community_id=project.community_id),
         solutions=access.may_read_solutions(actor=page.actor, project=page.project),
     )
 

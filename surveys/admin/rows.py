@@ -95,8 +95,18 @@ class RowsField(forms.Field):
             label=label, required=False, help_text=help_text, widget=RowsWidget(columns, most), initial=list
         )
 
+    def leave_out(self, key: str) -> None:
+        """Draw the rows without a column, whose values stay empty."""
+        assert isinstance(self.widget, RowsWidget)
+        self.widget.columns = [each for each in self.widget.columns if each.key != key]
+
     def has_changed(self, initial: Any, data: Any) -> bool:
-        return bool((initial or []) != (data or []))
+        return bool(_filled(initial) != _filled(data))
+
+
+def _filled(rows: Any) -> list[dict[str, Any]]:
+    """The rows without what is empty, which a row that was stored earlier may lack."""
+    return [{key: value for key, value in row.items() if value not in (None, False)} for row in rows or ()]
 
 
 def _rows_of(name: str, data: Mapping[str, Any]) -> list[str]:

@@ -183,7 +183,7 @@ def _view(name: str) -> Callable[[HttpRequest], HttpResponseBase]:
 def _act(request: HttpRequest, name: str, act: Act) -> HttpResponse:
     at = timezone.now()
     actor, projects = _selected(request, at)
-    figures = header.figures_of(projects, actor)
+    figures = header.figures_of(projects, actor, at)
     candidates = [
         Candidate(each, figures[each.pk], header.state_cell(each, at), act.hindrance(actor, each, at))
         for each in projects

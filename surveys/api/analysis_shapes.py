@@ -136,7 +136,8 @@ class DropOffOut(serializers.Serializer[Any]):
         help_text="Conversations that are not completed and have this as their current block."
     )
     percentage = serializers.FloatField(
-        help_text="Of all conversations begun, including those without an answer; two decimals."
+        help_text="Of all conversations begun, including those without an answer; of a block with `since`, "
+        "of those that could see it. Two decimals."
     )
 
 
@@ -220,6 +221,13 @@ class BlockSegmentOut(EntryOut, CountedOut):
     )
 
 
+class AddedOptionOut(serializers.Serializer[Any]):
+    """An option that was added later."""
+
+    option_id = serializers.IntegerField()
+    since = serializers.DateTimeField()
+
+
 class AnalysisBlockOut(CountedOut):
     """A question or content block, and the figures for its answers."""
 
@@ -230,6 +238,23 @@ class AnalysisBlockOut(CountedOut):
     position = serializers.IntegerField(help_text="In the script, from 0; removed blocks follow at the end.")
     is_archived = serializers.BooleanField(help_text="Removed from the script, kept for its answers.")
     drop_off = DropOffOut(allow_null=True)
+    since = serializers.DateTimeField(
+        allow_null=True,
+        required=False,
+        help_text="When the block was added, if that was after the project opened; otherwise null. Known for "
+        "as long as the history of the project is kept.",
+    )
+    added_options = AddedOptionOut(
+        many=True,
+        required=False,
+        help_text="The options that were added after the project opened, and later than their block.",
+    )
+    could_see_count = serializers.IntegerField(
+        allow_null=True,
+        required=False,
+        help_text="With `since`: responses whose script had the block before they passed its place. Null "
+        "otherwise, and for readers of shared results of an anonymous project.",
+    )
     histogram = HistogramOut(
         allow_null=True,
         required=False,

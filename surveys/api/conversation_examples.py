@@ -16,6 +16,7 @@ ACTIVE: dict[str, Any] = {
     "id": _ID,
     "project_id": "7",
     "status": "active",
+    "outcome": None,
     "session_number": None,
     "feedback": None,
     "step": {
@@ -36,6 +37,7 @@ ACTIVE: dict[str, Any] = {
 COMPLETED: dict[str, Any] = {
     **ACTIVE,
     "status": "completed",
+    "outcome": "completed",
     "session_number": 1,
     "step": None,
     "thank_you": "Thank you for taking part!",
@@ -67,6 +69,7 @@ RESPONSE: dict[str, Any] = {
     "metadata": {"customer": "C-1042"},
     "consent": {"text": "I agree that the club stores my answers.", "at": "2026-01-31T09:28:00Z"},
     "suspected": False,
+    "language": "en",
     "outcome": "completed",
     "scores": {
         "skill": {

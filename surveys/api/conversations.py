@@ -20,7 +20,7 @@ from communities.ground.actors import Role
 from communities.ground.errors import Unavailable, refuse
 from communities.services.pictures.copies import Copy
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
-from surveys.api.metadata import Metadata
+from surveys.api.metadata import LanguageField, Metadata
 from surveys.api.projects import OwnWorkViewSet
 from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS, MAX_OTHER_TEXT
 from surveys.engine.script import Block
@@ -30,6 +30,7 @@ from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import QUESTIONS_PERIOD, NotAdmitted, Respondent
 from surveys.services.conversations.view import ConversationView
 from surveys.services.ground import metadata
+from surveys.services.representations.response import outcome_of
 
 TAG = "Conversations"
 PICTURES = ("image_url", "thumbnail_url")
@@ -77,6 +78,14 @@ class ConversationIn(serializers.Serializer[Any]):
             "resumed keeps the metadata that it began with. Anonymous projects store only values that "
             "`settings.hidden_fields` allows."
         ),
+    )
+
+    language = LanguageField(
+        required=False,
+        allow_null=True,
+        help_text="The language in which you ask, as a tag such as `de-AT`. The Response keeps the language "
+        "of it, `de`. Pages keep theirs, and the chat that of the person's client. Anonymous projects store "
+        "none. A conversation that is resumed keeps its own.",
     )
 
     consent = StrictBooleanField(
@@ -311,6 +320,12 @@ class ConversationOut(serializers.Serializer[Any]):
     status = serializers.ChoiceField(
         choices=["active", "completed"], help_text="A reopened vote stays completed."
     )
+    outcome = serializers.ChoiceField(
+        choices=["completed", "full", "screened_out"],
+        allow_null=True,
+        help_text="As `outcome` of the Response: whether it was completed or screened out. Null before the "
+        "end.",
+    )
     session_number = serializers.IntegerField(
         allow_null=True, help_text="Null until completed; always null on anonymous projects."
     )
@@ -344,6 +359,7 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
         "id": str(view.conversation.pk),
         "project_id": str(view.project.pk),
         "status": "completed" if view.is_completed else "active",
+        "outcome": outcome_of(view.conversation.completed_at, view.conversation.outcome),
         "session_number": view.conversation.session_number,
         "feedback": view.feedback,
         "step": step
@@ -582,4 +598,5 @@ class ConversationViewSet(OwnWorkViewSet):
             metadata=body.get("metadata") or {},
             display_name=body.get("display_name") or "",
             consents=bool(body.get("consent")),
+            language=body.get("language") or "",
         )

@@ -82,7 +82,9 @@ class ExportIn(field_filters.FilteredByFields):
     format = serializers.ChoiceField(choices=list(exports.MEDIA_TYPES), default="csv")
     status = serializers.ChoiceField(choices=["all", "completed", "partial"], default="all")
     outcome = serializers.ChoiceField(
-        choices=["completed", "full"], required=False, help_text="Only responses with this `outcome`."
+        choices=["completed", "full", "screened_out"],
+        required=False,
+        help_text="Only responses with this `outcome`. Nothing else exports those that were screened out.",
     )
     submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
     submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
@@ -190,7 +192,7 @@ class ExportViewSet(CommunityViewSet):
         query = self.query(ExportIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
-        chosen = field_filters.of_query(query, project=project)
+        chosen = field_filters.of_query(query)
         field_filters.require_known(chosen["fields"], project=project)
         made = exports.export(
             project=project,

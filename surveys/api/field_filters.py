@@ -12,7 +12,6 @@ from rest_framework import serializers
 
 from communities.gate.fields import PrefixedParameters, StrictStringField
 from communities.ground.sent_text import sent_text
-from communities.services.tenants import settings as community_settings
 from surveys.engine.language.lexer import MAX_LENGTH
 from surveys.engine.where import MAX_NAMES
 from surveys.models import Project
@@ -73,7 +72,7 @@ class FilteredByFields(serializers.Serializer[Any]):
             "Only responses that satisfy this expression, written like a block's `precondition`: for "
             'instance `recommend >= 9 AND "Price" in reasons`. It may name all blocks of the script, '
             "calculated ones too, `score` and the other variables of scores, `field.<name>`, and "
-            "`language`, which is the community's. A block without an answer has no value: every "
+            "`language`, that of the response. A block without an answer has no value: every "
             "comparison with it but `!=` is false. Scores and calculated results are those of "
             "`scores` and `variables`; keys of role member cannot name them. At most "
             f"{MAX_NAMES} names; `answer` is refused. A fault is `400 invalid_request` with "
@@ -82,13 +81,9 @@ class FilteredByFields(serializers.Serializer[Any]):
     )
 
 
-def of_query(query: Mapping[str, Any], *, project: Project) -> dict[str, Any]:
-    """The part of a selection in a query that was read with this shape: fields, an expression, a language."""
-    fields = tuple(sorted(query.get("field", {}).items()))
-    if (where := query.get("where")) is None:
-        return {"fields": fields}
-    language = community_settings.language(community_id=project.community_id)
-    return {"fields": fields, "where": where, "language": language}
+def of_query(query: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a selection in a query that was read with this shape: fields and an expression."""
+    return {"fields": tuple(sorted(query.get("field", {}).items())), "where": query.get("where")}
 
 
 def require_known(fields: Sequence[tuple[str, str]], *, project: Project) -> None:

@@ -26,7 +26,7 @@ from communities.ground.errors import ENOUGH_VIOLATIONS, MAX_VIOLATIONS, Violati
 from communities.ground.sent_text import sent_text
 from communities.ground.wire import render
 from surveys.api.conversation_examples import RESPONSE
-from surveys.api.metadata import Metadata
+from surveys.api.metadata import LanguageField, Metadata
 from surveys.api.project_settings_in import MAX_CONSENT
 from surveys.engine.intake.fields import MAX_OTHER_TEXT
 from surveys.engine.walk.answers import MAX_TEXT
@@ -234,6 +234,7 @@ class ImportedResponseIn(serializers.Serializer[Any]):
     consent = ImportedConsentIn(
         required=False, allow_null=True, help_text="What the respondent agreed to, and when; it is kept."
     )
+    language = LanguageField(required=False, allow_null=True, help_text="As `language` of a conversation.")
     suspected = StrictBooleanField(required=False, help_text="Whether a program may have given it.")
     answers = StrictListField(
         child=ImportedAnswerIn(), max_length=MAX_ANSWERS_OF_ONE, help_text="The answers, in any order."
@@ -267,7 +268,10 @@ class ResponsesIn(serializers.Serializer[Any]):
 class ImportedOut(serializers.Serializer[Any]):
     """What was imported."""
 
-    imported = serializers.IntegerField(help_text="How many responses; in a dry run, how many would be.")
+    imported = serializers.IntegerField(help_text="How many responses were stored; none in a dry run.")
+    valid = serializers.IntegerField(
+        required=False, help_text="In a dry run alone: how many responses would be stored."
+    )
     left_out = serializers.IntegerField(
         required=False,
         min_value=1,
@@ -375,6 +379,7 @@ def _sent(element: Element, fields: Mapping[str, Any]) -> SentResponse:
         platform_id=fields.get("platform_id"),
         metadata=fields.get("metadata") or {},
         consent=fields.get("consent"),
+        language=fields.get("language") or "",
         is_suspected=fields.get("suspected", False),
         skipped_removed=fields.get("skipped_removed") or (),
         answers=[

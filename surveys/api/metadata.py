@@ -8,8 +8,22 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
+from communities.gate.fields import StrictStringField
 from communities.ground.sent_text import sent_text
 from surveys.services.ground import metadata
+
+
+@extend_schema_field({"type": "string", "pattern": f"^{metadata.LANGUAGE_TAG}$"})
+class LanguageField(StrictStringField):
+    """A language as a tag such as `de` or `de-AT`."""
+
+    default_error_messages = {"invalid": "must be the tag of a language, such as `de` or `de-AT`."}
+
+    def to_internal_value(self, data: object) -> str:
+        value = super().to_internal_value(data)
+        if value and not metadata.is_language(value):
+            self.fail("invalid")
+        return value
 
 
 @extend_schema_field(

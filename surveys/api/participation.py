@@ -9,6 +9,7 @@ from rest_framework import serializers
 PARTICIPATION: dict[str, Any] = {
     "period": "day",
     "zone": "UTC",
+    "screened_out": 3,
     "seconds": 95.0,
     "spans": [
         {"begins_on": "2026-01-30", "begun": 25, "completed": 22},
@@ -41,6 +42,9 @@ class ParticipationFiguresOut(serializers.Serializer[Any]):
         help_text="Days for up to 62 days, weeks for up to 62 weeks, otherwise months.",
     )
     zone = serializers.CharField(help_text="The time zone of the days: `UTC`.")
+    screened_out = serializers.IntegerField(
+        help_text="Responses that were screened out. They are in no other number."
+    )
     seconds = serializers.FloatField(
         allow_null=True,
         help_text="The median time from the beginning to the end of completed conversations, without "

@@ -127,9 +127,9 @@ _URL_HELP = (
     "percent-encoded; not on anonymous projects."
 )
 _WHERE_HELP = (
-    "An expression over the script's blocks, its variables, `field.<name>` and `language` (the community's, "
-    "such as `en`), with at most 50 names and without `answer`. Blocks without an answer compare as in "
-    "conditions. It follows renamed blocks and values."
+    "An expression over the script's blocks, its variables, `field.<name>` and `language` (that of the "
+    "response, such as `en`), with at most 50 names and without `answer`. Blocks without an answer compare "
+    "as in conditions. It follows renamed blocks and values."
 )
 _LABEL_HELP = "The words on the button; null means `Continue`."
 _REDIRECT_HELP = "Whether pages lead there at once. A frame and the chat show the button."
@@ -154,6 +154,13 @@ class OtherEndIn(Element):
     url = StrictStringField(max_length=MAX_URL, default=None, allow_null=True, help_text=_URL_HELP)
     label = StrictTextField(max_length=MAX_LABEL, default=None, allow_null=True, help_text=_LABEL_HELP)  # type: ignore[assignment]
     redirect = StrictBooleanField(default=False, help_text=_REDIRECT_HELP)
+    screen_out = StrictBooleanField(
+        default=False,
+        help_text="Whether a response that ends here is screened out: its `outcome` is `screened_out`, it is "
+        "in no count, result, limit or reward, and only lists and exports with `outcome=screened_out` have "
+        "it. It ends as soon as all questions are passed that this `where`, and those of the ends before it, "
+        "name. Not on polls.",
+    )
 
 
 class QuotaIn(Element):

@@ -29,7 +29,7 @@ from surveys.services.projects import service as projects
 from surveys.services.projects.service import CreatedProject
 from surveys.services.representations import script as script_json
 from surveys.services.representations.project import project_as_json
-from surveys.services.results import steps
+from surveys.services.results import cache
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import templates
 
@@ -408,7 +408,7 @@ class ProjectViewSet(OwnWorkViewSet):
             for each in projects
             if each.is_anonymous and not access.may_own(actor=self.actor, project=each)
         ]
-        totals = steps.totals(projects=in_steps)
+        totals = cache.totals(projects=in_steps, at=self.at)
         rendered = [(each.pk, project_as_json(each, at=self.at)) for each in projects]
         hidden: dict[str, Any] = {"quotas": []} if self.actor.is_member else {}
         return [

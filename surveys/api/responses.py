@@ -62,7 +62,9 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
     )
     status = serializers.ChoiceField(choices=["all", "completed", "partial"], default="all")
     outcome = serializers.ChoiceField(
-        choices=["completed", "full"], required=False, help_text="Only responses with this `outcome`."
+        choices=["completed", "full", "screened_out"],
+        required=False,
+        help_text="Only responses with this `outcome`. Nothing else returns those that were screened out.",
     )
     submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
     submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
@@ -190,11 +192,18 @@ class ResponseOut(serializers.Serializer[Any]):
         allow_null=True,
         help_text="What was sent along when the conversation began; null if nothing was.",
     )
-    outcome = serializers.ChoiceField(
-        choices=["completed", "full"],
+    language = serializers.CharField(
         allow_null=True,
-        help_text="How it ended: `completed`, or `full` if `max_completes` or a quota refused the end (the "
-        "`status` stays `partial`). Null while it has not ended.",
+        help_text="The language in which it was asked for, such as `de`: that of the page, of the person's "
+        "client in chat, or the one that began the conversation over the interface. Null where it is not "
+        "known, and on anonymous projects.",
+    )
+    outcome = serializers.ChoiceField(
+        choices=["completed", "full", "screened_out"],
+        allow_null=True,
+        help_text="How it ended: `completed`, `full` if `max_completes` or a quota refused the end, or "
+        "`screened_out` if one of `settings.ends` did (the `status` of both is `partial`). Null while it has "
+        "not ended.",
     )
     consent = ConsentOut(allow_null=True, help_text="Null if the project asked for none at the beginning.")
     suspected = serializers.BooleanField(
@@ -341,7 +350,7 @@ class ResponseViewSet(OwnWorkViewSet):
         query = self.query(ResponsesIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
-        chosen = field_filters.of_query(query, project=project)
+        chosen = field_filters.of_query(query)
         field_filters.require_known(chosen["fields"], project=project)
         page = responses.list_page(
             project=project,
@@ -381,7 +390,8 @@ class ResponseViewSet(OwnWorkViewSet):
             actor=self.actor, walked=prepared.walked, options=options, at=self.at
         )
         left_out = prepared.walked.left_out
-        body = {"imported": count} | ({"left_out": left_out} if left_out else {})
+        body = {"imported": 0, "valid": count} if options.is_dry_run else {"imported": count}
+        body |= {"left_out": left_out} if left_out else {}
         return Response(body, status=200 if options.is_dry_run else 201)
 
     @extend_schema(

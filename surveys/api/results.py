@@ -53,9 +53,9 @@ DIVISIONS = (
     "and scores are divided into bands by the numbers at which they begin, as `12:18,30,50`, at most "
     f"{dividing.MOST_BOUNDS}; without them, bands are chosen by the answers. `12:groups` of a net promoter "
     "score are promoters, passives and detractors. `score` and other variables of scores have bands too, as "
-    "`score:10,20`. `field.campaign` are the values of a field. `completed.day`, `completed.week` and "
-    "`completed.month` are times of completion in UTC, or in a time zone, as `completed.day:Europe/Berlin`; "
-    "where times are rounded to days, in UTC alone."
+    "`score:10,20`. `field.campaign` are the values of a field, and `language` the languages of responses. "
+    "`completed.day`, `completed.week` and `completed.month` are times of completion in UTC, or in a time "
+    "zone, as `completed.day:Europe/Berlin`; where times are rounded to days, in UTC alone."
 )
 _FILTERS = ("status", "submitted_after", "submitted_before", "provider", "suspected", "where")
 
@@ -338,7 +338,7 @@ def _selection(query: Mapping[str, Any], project: Project) -> Selection:
         provider=query.get("provider"),
         suspected=query.get("suspected"),
         weight_by=query["weight_by"].removeprefix(dividing.FIELD) if "weight_by" in query else None,
-        **of_query(query, project=project),
+        **of_query(query),
     )
 
 

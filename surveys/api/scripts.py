@@ -141,10 +141,11 @@ class ConvertedOut(serializers.Serializer[Any]):
 
 class ScriptViewSet(OwnWorkViewSet):
     noun = "script"
-    of_conversations = frozenset({"retrieve"})
+    of_conversations = frozenset({"retrieve", "read_block"})
     with_questionnaire = frozenset({"convert"})
     least_role = {
         "retrieve": Role.MEMBER,
+        "read_block": Role.MEMBER,
         "update": Role.CREATOR,
         "revise": Role.CREATOR,
         "convert": Role.CREATOR,
@@ -279,6 +280,20 @@ class ScriptViewSet(OwnWorkViewSet):
     def convert(self, request: Request, *, prepared: Converted | None) -> Response:
         converted = prepared or self._convert()  # the stored response may have expired since
         return Response({"blocks": converted.blocks, "unmet": converted.unmet})
+
+    @extend_schema(
+        operation_id="blocks_get",
+        tags=[TAG],
+        summary="Read one block",
+        description="Returns a block as it is in the script; the `ETag` is the script's revision.",
+        responses={200: ref("Block")},
+        examples=[OpenApiExample("A block", examples.BLOCK, response_only=True)],
+    )
+    def read_block(self, request: Request, project_id: int, block_id: int) -> Response:
+        project = lookup.seen(actor=self.actor, project_id=project_id, at=self.at)
+        solutions = access.may_read_solutions(actor=self.actor)
+        revision, block = script_json.one_block(project, block_id, solutions=solutions)
+        return Response(block, headers={"ETag": etag_of(revision)})
 
     @_changes_block(
         operation_id="blocks_patch",

@@ -44,7 +44,7 @@ urlpatterns = [
     path(f"{_PROJECT}/script/revise", ScriptViewSet.as_view({"post": "revise"}), name="script-revise"),
     path(
         f"{_PROJECT}/script/blocks/<id:block_id>",
-        ScriptViewSet.as_view({"patch": "patch_block", "put": "put_block"}),
+        ScriptViewSet.as_view({"get": "read_block", "patch": "patch_block", "put": "put_block"}),
         name="block",
     ),
     path(

@@ -7,7 +7,7 @@ drawn after a refusal.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
@@ -71,7 +71,7 @@ def _begin(click: Click) -> Reply:
     project = _project(click)
     if project.response_channel == Project.ResponseChannel.WEB:
         return replies.answer(click.interaction, _on_the_web(project))
-    respondent = respondent_of(click.known(project))
+    respondent = _respondent(click, project)
     if click.reference.op == Op.ANSWER and (done := _done_before(click, project, respondent)):
         return _shown(click, done, note=words.ANSWERED_BEFORE)
     if _has_to_agree(click, project, respondent):
@@ -129,7 +129,7 @@ def _vote_written(click: Click) -> Reply:
 
 
 def _voted(click: Click, project: Project, raw: Mapping[str, object]) -> Reply:
-    respondent = respondent_of(click.known(project))
+    respondent = _respondent(click, project)
     if _has_to_agree(click, project, respondent):
         return replies.private(screens.consent(project, platform_id=click.platform_id))
     try:
@@ -334,7 +334,7 @@ def _retract(click: Click) -> Reply:
 def as_it_stands(click: Click) -> Reply:
     """The person's conversation below a public message, unchanged: the reply to a repeated click."""
     project = _project(click)
-    respondent = respondent_of(click.known(project))
+    respondent = _respondent(click, project)
     view, _ = conversations.look(project_id=project.pk, respondent=respondent, at=click.at)
     if view is None:
         return replies.answer(click.interaction, screens.notice(words.PRESS_AGAIN))
@@ -351,9 +351,9 @@ def redraw(click: Click, *, error: str = "") -> Reply:
     return _shown(click, view, error=error)
 
 
-def respondent_of(known: KnownPerson) -> Respondent:
-    """A person in chat as a respondent, whom their account there admits."""
-    return admission.in_chat(known)
+def _respondent(click: Click, project: Project) -> Respondent:
+    """The person as a respondent, whom their account admits, with the language of their client."""
+    return replace(admission.in_chat(click.known(project)), language=click.interaction.locale)
 
 
 def _on_the_web(project: Project) -> Message:

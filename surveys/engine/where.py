@@ -62,15 +62,15 @@ def doubts(text: str, *, comparisons: Comparisons, path: str) -> Iterator[Violat
         yield Violation(field, code, message)
 
 
-def holds(text: str, *, script: Script, state: State, language: str = "") -> bool:
+def holds(text: str, *, script: Script, state: State) -> bool:
     """Whether a response satisfies the expression, by the answers that count. Never raises for a valid one.
 
     The script may have changed since the state was stored.
     """
-    return judge(script=script, state=state, language=language)(text)
+    return judge(script=script, state=state)(text)
 
 
-def judge(*, script: Script, state: State, language: str = "") -> Callable[[str], bool]:
+def judge(*, script: Script, state: State) -> Callable[[str], bool]:
     """`holds` for any number of expressions over one response, whose values are computed once."""
     path = tuple(block_id for block_id in state.path if block_id in script.index_by_id)
     at = min(state.at, len(script.blocks))
@@ -78,7 +78,7 @@ def judge(*, script: Script, state: State, language: str = "") -> Callable[[str]
     known = runner.path_values(script, counting.looked_ahead(script, counted))
 
     def value_of(name: str) -> Value:
-        return language or None if name == LANGUAGE else known.value(name)
+        return state.language or None if name == LANGUAGE else known.value(name)
 
     return lambda text: expressions.parse(text).holds(value_of)
 
@@ -88,6 +88,16 @@ def is_known_at_start(text: str) -> bool:
     return column_of_answer(text) is None
 
 
+def is_decided(text: str, *, script: Script, at: int) -> bool:
+    """Whether no answer to the block at the place `at`, or to a later one, can change the expression."""
+    return all(
+        mention.name == LANGUAGE
+        or names.field_key(mention.name) is not None
+        or (isinstance(place := references.resolve(mention.name, script), int) and place < at)
+        for mention in expressions.parse(text).mentions
+    )
+
+
 def column_of_answer(text: str) -> int | None:
     """The column of the first name that an answer could change; None if there is none."""
     mentions = expressions.parse(text).mentions
@@ -95,11 +105,6 @@ def column_of_answer(text: str) -> int | None:
         each.column for each in mentions if each.name != LANGUAGE and names.field_key(each.name) is None
     )
     return next(of_answers, None)
-
-
-def names_language(text: str) -> bool:
-    """Whether the expression names the community's language."""
-    return any(each.name == LANGUAGE for each in expressions.parse(text).mentions)
 
 
 def carried(text: str, *, before: Script, after: Sequence[Block]) -> str:

@@ -32,9 +32,10 @@ class Conversation(models.Model):
         WEB = Identity.Provider.WEB.value
         IMPORT = "import"
 
-    FULL = "full"  # the beginning of an `outcome`
+    FULL, SCREENED_OUT = "full", "screened_out"  # beginnings of an `outcome`
 
     AT_REVIEW = "at_review"  # a key of `state`: it waits until the respondent sends the reviewed answers
+    KEPT = "kept"  # a key of `state`: the answer rows of a response that was screened out
     LAPSES = "lapses"  # a key of `state`: a further question is open, and nothing else is
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -61,7 +62,9 @@ class Conversation(models.Model):
     packed = models.BinaryField(
         default=b"", db_default=b"", blank=True, help_text="All answers, packed for counting."
     )
-    is_listed = models.BooleanField(default=False, help_text="Has an answer, or is completed.")
+    is_listed = models.BooleanField(
+        default=False, help_text="Has an answer, or is completed; not if it was screened out."
+    )
     is_suspected = models.BooleanField(
         default=False, db_default=False, help_text="A program may have answered (rule 6.246)."
     )
@@ -69,7 +72,8 @@ class Conversation(models.Model):
         max_length=48,
         null=True,
         blank=True,
-        help_text="`full` or `full:<key of a quota>` if a limit refused its end, else null (rule 6.290).",
+        help_text="`full` or `full:<key of a quota>` if a limit refused its end, `screened_out` or "
+        "`screened_out:<key of an end>` if it was screened out, else null (rules 6.290 and 6.410).",
     )
     is_settled = models.BooleanField(
         default=True,
@@ -96,8 +100,10 @@ class Conversation(models.Model):
                 name="conversation_open_once_for_a_respondent",
             ),
             models.CheckConstraint(
-                condition=Q(completed_at__isnull=True) | Q(is_listed=True),
-                name="conversation_completed_is_listed",
+                condition=Q(completed_at__isnull=True)
+                | Q(is_listed=True)
+                | Q(outcome__startswith="screened_out"),
+                name="conversation_completed_or_screened_out",
             ),
         ]
         indexes = [
@@ -157,6 +163,16 @@ class Conversation(models.Model):
 
     def __str__(self) -> str:
         return f"Conversation {self.pk}"
+
+    @property
+    def is_screened_out(self) -> bool:
+        """Whether it ended at an end that screens out: it counts nowhere, and its answers have no rows."""
+        return self.completed_at is not None and not self.is_listed
+
+    @property
+    def is_response(self) -> bool:
+        """Whether staff may read it: it is listed, or was screened out."""
+        return self.is_listed or self.is_screened_out
 
 
 class Answer(models.Model):

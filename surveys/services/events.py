@@ -85,7 +85,7 @@ def _row(conversation: Conversation, stored: StoredAnswers) -> tuple[object, ...
     return (
         conversation.pk,
         conversation.session_number,
-        conversation.completed_at,
+        None if conversation.is_screened_out else conversation.completed_at,
         None if person_id is None else str(person_id),
         conversation.platform_id,
         conversation.provider,
@@ -101,6 +101,7 @@ def _row(conversation: Conversation, stored: StoredAnswers) -> tuple[object, ...
         conversation.state.get("consent"),
         conversation.is_suspected,
         conversation.outcome,
+        conversation.state.get("language"),
     )
 
 

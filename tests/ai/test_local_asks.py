@@ -512,3 +512,56 @@ def test_options_that_look_the_same_are_one() -> None:
 
     [question] = questions(draft)
     assert [option["value"] for option in question["options"]] == ["Red", "Blue"]
+
+
+@pytest.mark.parametrize(
+    ("intent", "about", "why"),
+    [
+        ("rate keynote, catering, wifi. if they rate the catering low, ask why", "catering", "Why?"),
+        (
+            "Hotel: rate breakfast, room, pool. If the room was bad, ask what was wrong",
+            "room",
+            "What was wrong?",
+        ),
+        (
+            "NPS for our practice, rate reception and treatment. If they rate reception low ask why",
+            "reception",
+            "Why?",
+        ),
+        (
+            "Kino: Ton, Sitze, Bild bewerten. Wenn die Sitze schlecht waren, nach dem Grund fragen",
+            "Sitze",
+            "Warum?",
+        ),
+        (
+            "Encuesta: comida, servicio, terraza. Si la comida fue mala, preguntar por qué",
+            "Comida",
+            "¿Por qué?",
+        ),
+    ],
+)
+def test_a_condition_hangs_on_the_question_that_it_names(intent: str, about: str, why: str) -> None:
+    blocks = questions(draft_from(intent))
+
+    asked_why = next(n for n, block in enumerate(blocks) if block["prompt"] == why)
+    assert about in blocks[asked_why - 1]["prompt"]
+    assert blocks[asked_why]["show_when"] == {"block": blocks[asked_why - 1]["name"], "op": "lt", "value": 3}
+
+
+def test_a_condition_on_what_is_not_asked_is_told() -> None:
+    draft = draft_from("rate the lectures, the food and the parking. If the shuttle was bad, ask why")
+
+    assert [block.get("show_when") for block in questions(draft)] == [None] * 3
+    assert draft.unmet == ("Not asked: “If the shuttle was bad why”.",)
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "Encuesta para clientes: trato, plazo, y si nos recomendaría del 0 al 10",
+        "Sondage : contenu, formateur, et s'ils nous recommanderaient de 0 à 10",
+        "Museum survey: exhibition, cafe, and if they would recommend us from 0 to 10",
+    ],
+)
+def test_whether_with_a_whole_scale_is_no_condition(intent: str) -> None:
+    assert [block["type"] for block in questions(draft_from(intent))][2:] == ["nps"]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from surveys.ai.local import LocalProvider
+from surveys.ai.local.drafts.prohibitions import asks_about
 from surveys.ai.local.drafts.wishes import read_wishes
 from surveys.ai.provider import ProposedScript, ScriptRequest
 
@@ -104,3 +105,30 @@ def test_nothing_else_is_asked() -> None:
 
     assert "Nothing else is asked." in drafted.understood
     assert drafted.blocks[-1]["prompt"] == "Which plan are you on?"
+
+
+@pytest.mark.parametrize(
+    ("intent", "subject"),
+    [
+        ("Exit survey: why they leave. Must not ask about salary.", "salary"),
+        ("Canteen survey: food, queue. You must not ask for names", "names"),
+        ("Gym survey: rooms, trainers. It is forbidden to ask for health data", "health data"),
+        ("Gym survey: rooms, trainers. Age must not be asked", "Age"),
+        ("Umfrage zur Kita: Essen, Räume. Nach dem Alter darf nicht gefragt werden.", "dem Alter"),
+        ("Enquête : accueil, horaires. Il ne faut pas demander l'âge.", "l'âge"),
+        ("Encuesta: clases, precio. No se debe preguntar la edad", "la edad"),
+        ("Pesquisa: acervo, horário. Não se pode perguntar a renda.", "a renda"),
+    ],
+)
+def test_a_negation_before_a_word_of_asking_is_never_an_ask(intent: str, subject: str) -> None:
+    made = draft(intent)
+
+    assert f"There are no questions about {subject}." in made.understood
+    assert not any(asks_about(subject, block) for block in made.blocks)
+
+
+def test_who_answers_is_not_rated() -> None:
+    made = draft("Survey for a practice: waiting time, treatment. Only ask adults over 18.")
+
+    assert made.unmet == ("Not part of a script: “Only ask adults over 18”.",)
+    assert not any("adult" in block["prompt"] for block in made.blocks)

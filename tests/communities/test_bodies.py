@@ -110,6 +110,45 @@ def test_values_that_cannot_be_stored_are_refused_by_field(
     assert faults(answer) == {(field, code)}
 
 
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        (b'{"name": "a", "name": "b"}', ["name"]),
+        (b'{"a": {"b": 1, "b": 1}, "c": [{}, {"d": 1, "\\u0064" : 2}]}', ["a.b", "c[1].d"]),
+        (b'{"a": "\\"b\\": {", "b": ":", "c" :{"a":"\\\\"}}', []),
+    ],
+)
+def test_a_key_that_an_object_has_twice_is_refused_by_name(body: bytes, fields: list[str]) -> None:
+    """Rule 11.46."""
+    if not fields:
+        parse(body)
+        return
+    with pytest.raises(InvalidRequest) as refused:
+        parse(body)
+
+    assert [(each["field"], each["code"]) for each in refused.value.violations] == [
+        (field, "duplicate") for field in fields
+    ]
+
+
+@pytest.mark.parametrize("is_exact", [False, True])
+def test_a_number_without_a_fraction_is_an_integer(is_exact: bool) -> None:
+    """Rule 11.46."""
+    read = parse(b'{"a": -15179.0, "b": 1e3, "c": 1.5, "e": 10000000000000000000.0}', is_exact=is_exact)
+
+    assert {key: type(read[key]) for key in "ab"} == {"a": int, "b": int}
+    assert (read["a"], read["b"], float(read["c"])) == (-15179, 1000, 1.5)
+    assert all(type(read[key]) is not int for key in "ce")
+
+
+def test_a_body_in_another_encoding_is_refused_with_the_place() -> None:
+    """Rule 11.46."""
+    with pytest.raises(InvalidRequest) as refused:
+        parse(b'{"a":\n "M\xfcnze"}')
+
+    assert "not UTF-8: byte 0xfc in line 2, at byte 4" in refused.value.message
+
+
 def test_all_values_that_cannot_be_stored_are_refused_at_once(caller: Caller) -> None:
     answer = patch(caller, b'{"xp_name": "\\u0000", "locale": NaN, "x": 1e999}')
 

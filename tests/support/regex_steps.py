@@ -35,6 +35,7 @@ Item = tuple[Any, Any]  # of a parsed pattern
 Items = Sequence[Item]
 Then = Callable[[int], int | None]
 
+ANCHORED = {"match", "fullmatch"}
 _BOUND = 4
 _FEW = 16  # repetitions
 _MAX_STEPS = 50_000  # an exponential pattern would take for ever
@@ -69,27 +70,30 @@ class Stepped:
         self._compiled: dict[tuple[Any, int], re.Pattern[str]] = {}
         self._accepted: dict[tuple[Any, int, str], bool] = {}
 
-    def slow_text(self, *, is_anchored: bool) -> str | None:
+    def slow_text(self, method: str) -> str | None:
         """A text whose doubling takes far more than twice the steps; None if there is none.
 
-        The steps are counted for finding every match, or for an anchored pattern one match at the beginning.
+        The steps are counted for `match`, for `fullmatch`, or for finding every match.
         """
         for before, repeated, after in self._pumps():
             texts = (before + repeated * count + after for count in (_FEW, 2 * _FEW))
-            few, many = (self._steps_on(text, is_anchored=is_anchored) for text in texts)
+            few, many = (self._steps_on(text, method) for text in texts)
             if many > min(2 * few + _FEW * _FEW * len(repeated) / 4, _MAX_STEPS):
                 return f"{before!r}, then {repeated!r} many times, then {after!r}"
         return None
 
-    def _steps_on(self, text: str, *, is_anchored: bool) -> int:
+    def _steps_on(self, text: str, method: str) -> int:
         self._text, self._steps = text, 0
         start = 0
         while start <= len(text) and self._steps <= _MAX_STEPS:
-            end = self._match(self._tree.data, 0, start, _end)
-            if is_anchored:
+            end = self._match(self._tree.data, 0, start, self._whole if method == "fullmatch" else _end)
+            if method in ANCHORED:
                 break
             start = start + 1 if end is None or end == start else end
         return self._steps
+
+    def _whole(self, at: int) -> int | None:
+        return at if at == len(self._text) else None
 
     def _pumps(self) -> Iterator[tuple[str, str, str]]:
         """Beginnings, repeated parts and ends of texts, for each unbounded repetition."""

@@ -20,6 +20,7 @@ from surveys.services.previews.service import Preview
 from surveys.services.results.poll import PollResults
 
 NOTHING_GIVEN = "In the preview nothing is given."
+SCREENED_OUT = "This end screens out: the response is in no count and no result."
 FAULT = "This block is not ready yet: its form says what is missing or wrong."
 FORCED = "After these answers, its condition hides this block."
 NO_FOLLOW_UP = "In the preview no further question is asked about the answer."
@@ -131,6 +132,8 @@ def _screen(
         return parts.notice(title="There is nothing to ask yet.", text="Please come back later.")
     if view.is_completed:
         note = note or (NOTHING_GIVEN if rewards.has_given(view) else "")
+        if view.screens_out:
+            note = SCREENED_OUT
         screen = endings.end(view, votes=votes, past_change=past_change)
         ending = screen.ending and replace(screen.ending, redirect="")
         return replace(screen, note=note, ending=ending)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -180,7 +181,8 @@ def draw_card(
     count = entry["response_count"]
     if count is None:
         return card
-    card = replace(card, answered=f"{answers(count)}{weighted(entry)}")
+    said = f"{answers(count)}{weighted(entry)}"
+    card = replace(card, answered=" \N{MIDDLE DOT} ".join([said, *_since(entry)]))
     if not count:
         return replace(card, notice=nobody)
     match entry["block_type"]:
@@ -195,6 +197,24 @@ def draw_card(
         case "ranking":
             return _ranking(card, entry, block)
     return card
+
+
+def _since(entry: Entry) -> Iterator[str]:
+    """Since when a question is asked, and how many could see it, if it was added after the opening."""
+    if entry.get("since"):
+        yield f"asked since {_day(entry['since'])}"
+    if (seen := entry.get("could_see_count")) is not None:
+        yield f"{plural(max(seen, entry['response_count']), 'response')} could see it"
+
+
+def _day(moment: str) -> str:
+    return f"{datetime.fromisoformat(moment):%-d %b %Y}"
+
+
+def _added(entry: Entry) -> Mapping[int, str]:
+    """What stands behind the options that were added after the opening, by id."""
+    options = entry.get("added_options") or ()
+    return {each["option_id"]: f" (since {_day(each['since'])})" for each in options}
 
 
 def bars_of(entry: Entry, block: Block | None) -> list[ChartBar]:
@@ -216,11 +236,12 @@ def _bars(entry: Entry, block: Block | None) -> list[ChartBar]:
     if entry["block_type"] in SCALES:
         return [_point(each, block) for each in distribution]
     by_option = {each["option_id"]: each for each in distribution}
-    bars = []
+    bars, added = [], _added(entry)
     for option in block.options if block else ():
         each = by_option.pop(option.id, None)
         count, percentage = (each["count"], each["percentage"]) if each else (0, 0.0)
-        bars.append(_bar(option.display_text, count, percentage, emoji(option)))
+        text = f"{option.display_text}{added.get(option.id or 0, '')}"
+        bars.append(_bar(text, count, percentage, emoji(option)))
     is_removed = bool(bars)
     return bars + [
         replace(_bar(_label(each), each["count"], each["percentage"]), is_removed=is_removed)
@@ -329,7 +350,7 @@ def _ranking(card: Card, entry: Entry, block: Block | None) -> Card:
     most = places_of(ranking, block)
     items = by_points(ranking)
     highest = most * base_of(entry, "response_count")
-    places = []
+    places, added = [], _added(entry)
     for item in items:
         total, rank = item["points"], item["average_rank"]
         note = "Nobody ranked this."
@@ -338,7 +359,8 @@ def _ranking(card: Card, entry: Entry, block: Block | None) -> Card:
             average = f"average rank {rank:.2f}"
             note = f"first for {amount(first)}, ranked by {amount(item['ranked_count'])}, {average}"
         width = _percent(100 * total / highest if highest else 0.0)
-        places.append(ChartBar(_label(item), item["ranked_count"], number(total), width, note=note))
+        text = f"{_label(item)}{added.get(item['option_id'], '')}"
+        places.append(ChartBar(text, item["ranked_count"], number(total), width, note=note))
     rows = [
         (
             _label(item),

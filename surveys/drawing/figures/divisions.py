@@ -20,11 +20,15 @@ def menu(
     catalogue: Catalogue,
     *,
     fields: Sequence[str],
+    languages: bool,
     themed: Collection[int],
     solutions: bool,
     short: Callable[[str], str],
 ) -> list[tuple[str, Choices]]:
-    """The choices in groups. `themed` are the open questions with themes; scores need `solutions`."""
+    """The choices in groups. `themed` are the open questions with themes; scores need `solutions`.
+
+    `languages` says that responses may have one.
+    """
     script = catalogue.script
     questions = Choices()
     for pk, block in catalogue.blocks.items():
@@ -45,7 +49,9 @@ def menu(
         scores += [(str(block.id), f"Result: {block.name}") for block in calculated]
     times = [(f"{dividing.COMPLETED}{period}", text) for period, text in _PERIODS.items()]
     sent = [(f"{dividing.FIELD}{name}", name) for name in fields]
-    groups = {QUESTIONS: questions, "Scores and results": scores, "Fields": sent, "Times": times}
+    if languages:
+        sent.append((dividing.LANGUAGE, "Language"))
+    groups = {QUESTIONS: questions, "Scores and results": scores, "Sent along": sent, "Times": times}
     return [(name, choices) for name, choices in groups.items() if choices]
 
 

@@ -66,14 +66,14 @@ class BandsField(forms.CharField):
 class ConditionForm(forms.Form):
     """An expression that selects responses, such as `colour = "red"`.
 
-    It may name scores only with `solutions`. `language` is the community's.
+    It may name scores only with `solutions`.
     """
 
     where = forms.CharField(required=False, max_length=MAX_LENGTH)
 
-    def __init__(self, data: QueryDict, script: Script, *, language: str, solutions: bool) -> None:
+    def __init__(self, data: QueryDict, script: Script, *, solutions: bool) -> None:
         super().__init__(data)
-        self.script, self._language, self._solutions = script, language, solutions
+        self.script, self._solutions = script, solutions
 
     def clean_where(self) -> str:
         where: str = self.cleaned_data["where"]
@@ -86,8 +86,7 @@ class ConditionForm(forms.Form):
     @property
     def condition(self) -> Selection:
         """The selection by the expression alone; everything if it has faults, which the form shows."""
-        where = self._cleaned("where") or None
-        return Selection(where=where, language=self._language if where else "")
+        return Selection(where=self._cleaned("where") or None)
 
     def _cleaned(self, name: str) -> Any:
         return self.cleaned_data.get(name) if not self.errors.get(name) else None
@@ -118,12 +117,12 @@ class ResultsForm(ConditionForm):
         zone: ZoneInfo,
         fields: Mapping[str, Sequence[str]],
         zone_reason: str = "",
-        language: str = "",
         solutions: bool = True,
+        languages: bool = True,
         themed: Collection[int] = (),
         weights: Sequence[str] = (),
     ) -> None:
-        super().__init__(data, catalogue.script, language=language, solutions=solutions)
+        super().__init__(data, catalogue.script, solutions=solutions)
         self.zone, self.zone_reason, self._catalogue = zone, zone_reason, catalogue
         self._choices("provider", [("", "All"), *response_sources.LABELS.items()])
         self.has_weights = bool(weights)
@@ -136,7 +135,9 @@ class ResultsForm(ConditionForm):
         for field in self.sent_fields:
             self._add_field(field, known[field.name], data.get(field.parameter, ""))
         names = [field.name for field in self.sent_fields]
-        menu = divisions.menu(catalogue, fields=names, themed=themed, solutions=solutions, short=_short)
+        menu = divisions.menu(
+            catalogue, fields=names, languages=languages, themed=themed, solutions=solutions, short=_short
+        )
         self.has_questions = menu[0][0] == divisions.QUESTIONS
         for name in self.dividing:
             self.fields[name] = forms.ChoiceField(choices=[("", "Nothing"), *menu], required=False)

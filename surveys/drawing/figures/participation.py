@@ -97,6 +97,12 @@ def score_tables(
     ]
 
 
+def screened_out(found: Participation) -> str:
+    """How many were screened out, in words; empty for none."""
+    count = found.screened_out
+    return f"{plural(count, 'response')} {'was' if count == 1 else 'were'} screened out." if count else ""
+
+
 def duration(seconds: float | None) -> str:
     """A median time in words, such as `2 minutes 5 seconds`; empty for none."""
     if seconds is None:

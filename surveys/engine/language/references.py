@@ -126,6 +126,43 @@ def fields_in(block: Block) -> frozenset[str]:
     return frozenset(key for key in found if key is not None)
 
 
+def behind_conditions(script: Script) -> dict[int, set[int]]:
+    """The indexes of blocks with a condition, each with those of all blocks that the condition depends on:
+    also through formulas, scores and the conditions of these blocks.
+    """
+    return {
+        n: named
+        for n, block in enumerate(script.blocks)
+        if block.precondition and (named := _needed(n, script))
+    }
+
+
+def _needed(at: int, script: Script) -> set[int]:
+    found: set[int] = set()
+    waiting = [at]
+    while waiting:
+        n = waiting.pop()
+        for key, named in mentions(script.blocks[n]):
+            if key not in TEXTS_WITH_TOKENS:
+                new = {each for mention in named for each in _indexes(mention.name, script, n)} - found
+                found |= new
+                waiting += new
+    return found - {at}
+
+
+def _indexes(name: str, script: Script, at: int) -> Iterable[int]:
+    """The blocks that give a name its value in block `at`."""
+    meaning = resolve(name, script)
+    if isinstance(meaning, int):
+        return (meaning,)
+    if meaning is None or names.field_key(meaning) is not None:
+        return ()
+    earlier = ((n, block) for n, block in enumerate(script.blocks[:at]) if block.asks)
+    return (
+        n for n, block in earlier if meaning == "answer" or block.scored_buckets or block.has_correct_answer
+    )
+
+
 def readings(name: str, script: Script) -> tuple[int | None, int] | None:
     """The two blocks that a name like `q3` may refer to: the third block, if it exists, and the block with
     that name.

@@ -61,6 +61,7 @@ class State:
     asked: int = 0
     aside: Mapping[int, Further] = field(default_factory=dict)
     consent: Mapping[str, str] = field(default_factory=dict)
+    language: str = ""
     left_out: frozenset[int] = frozenset()
     reviewed: tuple[int, ...] = ()
 
@@ -123,6 +124,8 @@ class State:
             raw["aside"] = {str(k): v.as_json() for k, v in self.aside.items()}
         if self.consent:
             raw["consent"] = dict(self.consent)
+        if self.language:
+            raw["language"] = self.language
         if self.reviewed:
             raw["reviewed"] = list(self.reviewed)
         return raw
@@ -152,6 +155,7 @@ class State:
             left_out=frozenset(_ids(raw.get("left_out"))),
             aside={k: Further.from_json(v) for k, v in _by_id(raw.get("aside")).items()},
             consent=_texts(raw.get("consent")),
+            language=str(raw.get("language", "")),
             reviewed=_ids(raw.get("reviewed")),
         )
 
@@ -249,9 +253,11 @@ class Walk:
         return self._forward(self.state.at + 1, path=path, replies=replies, aside=aside)
 
 
-def begin(script: Script, *, fields: Mapping[str, str] | None = None, display_name: str = "") -> Turn:
+def begin(
+    script: Script, *, fields: Mapping[str, str] | None = None, display_name: str = "", language: str = ""
+) -> Turn:
     """The first turn of a conversation, with the fields and the name that were sent with the request."""
-    return Walk(script, State(fields=fields or {}, display_name=display_name)).forward()
+    return Walk(script, State(fields=fields or {}, display_name=display_name, language=language)).forward()
 
 
 def current_block(script: Script, state: State) -> Block | None:
@@ -388,6 +394,12 @@ def _further_at(block: Block | None, before: State) -> Further | None:
     if further is None or block is None or block.id != further.block_id or not block.follow_ups:
         return None
     return further if answers.fits(block, before.replies[further.block_id]) else None
+
+
+def ended(script: Script, turn: Turn) -> Turn:
+    """The turn with the end in place of the next block."""
+    state = replace(turn.state, at=len(script.blocks), further=None, aside={})
+    return replace(turn, state=state, show=None, completes=True)
 
 
 def completed_state(script: Script, state: State) -> State:

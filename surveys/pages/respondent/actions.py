@@ -18,6 +18,7 @@ from surveys.drawing import endings, forms, rewards, screens, words
 from surveys.drawing.parts import PastChange, Screen
 from surveys.drawing.widgets import Typed
 from surveys.engine.script import Block
+from surveys.engine.walk.runner import State
 from surveys.models import Project
 from surveys.pages.respondent import kept_forms, not_admitted, notices, protection
 from surveys.pages.respondent.visit import Visit, block_of, posted_block
@@ -482,7 +483,8 @@ def _first(
     except NotAdmitted as refusal:
         return not_admitted.notice(visit, refusal)
     fields = metadata.allowed(visit.project, visit.respondent.metadata)
-    if (full := places.first_full(visit.project, fields)) is not None:
+    language = metadata.language_of(visit.project, visit.respondent.language)
+    if (full := places.first_full(visit.project, State(fields=fields, language=language))) is not None:
         return notices.full(visit, full)
     view = of_visitor(
         project=visit.project,

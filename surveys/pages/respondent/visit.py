@@ -91,6 +91,7 @@ class Visit:
         )  # takes precedence over the address, which its reader can change
         if (carried or browser.fields) and not is_named:
             respondent = replace(respondent, metadata={**browser.fields, **carried})
+        respondent = replace(respondent, language=destination.locale or "")
         ahead = prefilled.of_request(request, project, arrival, language=page.lang)
         return cls(request, project, page, arrival, browser, respondent, at, guest, fault, ahead=ahead)
 

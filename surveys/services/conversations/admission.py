@@ -92,6 +92,7 @@ class Respondent:
     consents: bool = False
     agreed_to: int | None = None
     is_suspected: bool = False  # a program may be responding (rule 6.246)
+    language: str = ""  # a tag: that of the page, of the person's client in chat, or sent by a caller
 
     @property
     def user_id(self) -> int | None:

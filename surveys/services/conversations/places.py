@@ -1,4 +1,4 @@
-"""The places of a project: `max_completes` and `quotas` (rules 6.172 to 6.176, 6.186, 6.187, 6.270 to 6.274).
+"""The places of a project: `max_completes` and `quotas` (rules 6.172 to 6.176, 6.186, 6.270 to 6.274).
 
     require_free(project, …)    at the beginning
     take(project, …)            at the end
@@ -34,7 +34,6 @@ from communities.ground.errors import Conflict, violation
 from communities.ground.queue import wake
 from communities.ground.statements import Part, prepared
 from communities.ground.transactions import TakesTooLong, in_transaction, stopped_after
-from communities.services.tenants import settings as community_settings
 from surveys.engine import where
 from surveys.engine.script import Script
 from surveys.engine.walk.runner import State
@@ -52,6 +51,7 @@ SECONDS_OF_A_TURN = 2.0  # then the worker does other work, such as further ques
 WORDS = "We have all the answers that we need. Thank you for your interest!"
 _LOCK = "colloquy places:"
 _FIRST = uuid.UUID(int=0)
+_COMPLETED = "c.completed_at IS NOT NULL AND c.is_listed"
 
 
 class Full(Conflict):
@@ -94,14 +94,14 @@ class _Count:
     to: uuid.UUID | None  # the last response that is counted, while a worker counts
 
 
-def require_free(project: Project, fields: Mapping[str, str]) -> None:
-    """Refuse a beginning with these `fields`, if it is certain that the end would be refused. Raises Full."""
-    if (full := first_full(project, fields)) is not None:
+def require_free(project: Project, state: State) -> None:
+    """Refuse a beginning in this state, if it is certain that the end would be refused. Raises Full."""
+    if (full := first_full(project, state)) is not None:
         raise full
 
 
-def first_full(project: Project, fields: Mapping[str, str]) -> Full | None:
-    """The limit that refuses a beginning with these `fields`; None if there is none.
+def first_full(project: Project, state: State) -> Full | None:
+    """The limit that refuses a beginning with the fields and the language of a state; None if there is none.
 
     Keeps what had to be counted.
     """
@@ -115,7 +115,7 @@ def first_full(project: Project, fields: Mapping[str, str]) -> Full | None:
     if not known:
         return None
     quotas = _Quotas(project)
-    holds = quotas.judge(State(fields=fields))
+    holds = quotas.judge(state)
     due = [(place, quota) for place, quota in known if holds(quota["where"])]
     counts = quotas.counts([quota["where"] for _, quota in due])
     return next(
@@ -326,7 +326,7 @@ def _count_step(project_id: int, most: int) -> bool:
         return False
     texts = [text for text in dict.fromkeys(quotas.texts) if _is_at(stored.get(quotas.key(text)), behind)]
     last = _last_of_step(project_id, behind, max(1, most // selecting.work(texts, script=quotas.script)))
-    among = "c.project_id = %s AND c.id > %s AND c.completed_at IS NOT NULL", [project_id, behind]
+    among = f"c.project_id = %s AND c.id > %s AND {_COMPLETED}", [project_id, behind]
     if last is not None:
         among = f"{among[0]} AND c.id <= %s", [*among[1], last]
     found = quotas.satisfied(texts, among=among)
@@ -360,16 +360,15 @@ class _Quotas:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.script: Script = scripts.load(project_id=project.pk, revision=project.revision)
-        self.language = community_settings.language(community_id=project.community_id)
         self.texts = [each["where"] for each in project.quotas]
         self.keys = {self.key(text) for text in self.texts}
 
     def judge(self, state: State) -> Callable[[str], bool]:
         """Whether a response satisfies an expression."""
-        return where.judge(script=self.script, state=state, language=self.language)
+        return where.judge(script=self.script, state=state)
 
     def key(self, text: str) -> str:
-        return script_settings.count_key(text, self.language)
+        return script_settings.count_key(text)
 
     def satisfied(self, texts: Sequence[str] | None = None, *, among: Part) -> dict[str, int]:
         """How many responses satisfy each expression, by its key. `among` is a condition on `c`.
@@ -378,9 +377,7 @@ class _Quotas:
         """
         by_key = {self.key(text): text for text in (self.texts if texts is None else texts)}
         with stopped_after(SECONDS_OF_A_STATEMENT):
-            found = selecting.count(
-                list(by_key.values()), script=self.script, language=self.language, among=among
-            )
+            found = selecting.count(list(by_key.values()), script=self.script, among=among)
         return dict(zip(by_key, found, strict=True))
 
     def satisfied_or_forgotten(self, *, among: Part) -> dict[str, int]:
@@ -412,7 +409,7 @@ class _Quotas:
         try:
             if _completed(project_id) * selecting.work(missing, script=self.script) > MOST_AT_ONCE:
                 raise TakesTooLong
-            among = "c.project_id = %s AND c.completed_at IS NOT NULL", [project_id]
+            among = f"c.project_id = %s AND {_COMPLETED}", [project_id]
             counts = {key: _Count(n, None) for key, n in self.satisfied(missing, among=among).items()}
         except TakesTooLong:
             counts = {self.key(text): _Count(0, _FIRST) for text in missing}

@@ -46,7 +46,8 @@ def expire(*, conversation: Conversation, at: datetime) -> None:
 
 def _remove(conversation: Conversation, voter: Recipient | None, at: datetime) -> None:
     replies = State.from_json(conversation.state).counted
-    if conversation.completed_at is not None:
+    is_screened_out = conversation.is_screened_out
+    if conversation.completed_at is not None and not is_screened_out:
         places.free(conversation.project, conversation.pk)
     repository.delete(conversation=conversation, at=at)
     if voter is not None:
@@ -54,8 +55,8 @@ def _remove(conversation: Conversation, voter: Recipient | None, at: datetime) -
     repository.count(
         project_id=conversation.project_id,
         counts=TallyChange(
-            answered=-answers.count(replies),
-            completed=-1 if conversation.completed_at else 0,
+            answered=0 if is_screened_out else -answers.count(replies),
+            completed=-1 if conversation.completed_at and not is_screened_out else 0,
             listed=-1 if conversation.is_listed else 0,
         ),
     )

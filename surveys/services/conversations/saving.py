@@ -14,14 +14,15 @@ from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, counting, runner, scoring
 from surveys.engine.walk.answers import AnswerRow, Reply
 from surveys.engine.walk.runner import State, Turn
-from surveys.models import Conversation, Project
+from surveys.models import Conversation, Project, Reading
 from surveys.services import events
-from surveys.services.conversations import completions, effects, places, repository, respondents
+from surveys.services.conversations import completions, effects, ends, places, repository, respondents
 from surveys.services.conversations.admission import Respondent, consent_mark, told_provider
 from surveys.services.conversations.effects import Earner, Recipient
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.repository import MoveChanges, TallyChange
 from surveys.services.ground import anonymity, field_groups, metadata
+from surveys.services.representations.response import StoredAnswers
 from surveys.services.scripts import editing as scripts
 
 LEAST_HASTY = 5  # questions after the first
@@ -59,13 +60,16 @@ def new(
         held = effects.lock_member(project, respondent.user_id)
         if held is None:
             raise Conflict("This respondent is no longer a member of this community.")
-    places.require_free(project, fields)
+    language = metadata.language_of(project, respondent.language)
+    places.require_free(project, State(fields=fields, language=language))
     script = scripts.load(project_id=project.pk, revision=project.revision)
     turn = runner.begin(
         script,
         fields=fields,
         display_name="" if project.is_anonymous else respondent.display_name,
+        language=language,
     )
+    turn = ends.ended_early(project, script, turn)
     moment = anonymity.rounded(project=project, at=at)
     if project.consent:
         agreed = {"text": project.consent, "at": field_groups.as_text(moment)}
@@ -109,6 +113,7 @@ def save(
     the limit. `is_prefilled` says that questions may have been passed without a form of their own.
     """
     conversation, script = loaded.conversation, loaded.script
+    turn = ends.ended_early(loaded.project, script, turn)
     completes = turn.completes and not loaded.is_completed
     counted_before = loaded.state.counted
     replaced = counted_before.get(block.id or 0) if block else None
@@ -125,8 +130,9 @@ def save(
         )
     if recipient is not None:
         state = effects.reach(recipient, script, state, reached)
+    screened_out = ends.outcome(loaded.project, script, state) if completes else None
     if completes:
-        state = _complete(loaded, state, earner, recipient, at)
+        state = _complete(loaded, state, earner, recipient, at, is_screened_out=screened_out is not None)
         if not is_prefilled and _is_hasty(loaded, state, at):
             conversation.is_suspected = True
     elif loaded.is_completed and reply != replaced:
@@ -135,32 +141,42 @@ def save(
         recipient.finish()
     moved = replace(loaded, state=state, remembered=None if completes else loaded.remembered)
     before = _derived(conversation)
-    counted = state.counted
+    counted = {} if screened_out else state.counted
     answered = answers.count(counted)
-    _update_row(moved, at, counted=counted, is_answered=answered > 0)
+    _update_row(moved, at, counted=counted, is_answered=answered > 0, outcome=screened_out)
 
     changes = MoveChanges(
         conversation=conversation,
         block_id=block.id if block else None,
-        given=tuple(answers.rows(block, reply)) if block and reply else (),
+        given=tuple(answers.rows(block, reply)) if block and reply and not screened_out else (),
         replaces=answers.is_answer(replaced),
         restores=tuple(_restored(script, counted_before, counted, block)),
         drops=tuple(block_id for block_id in counted_before if block_id not in counted),
         counts=TallyChange(
             answered=answered - answers.count(counted_before),
-            completed=int(completes),
+            completed=int(completes and not screened_out),
             listed=conversation.is_listed - was_listed,
         ),
         is_new=is_new,
         rescores=_derived(conversation) != before and conversation.is_listed,
     )
-    if completes:
+    if screened_out:
+        repository.save(changes)
+        events.response_submitted(conversation, _kept(conversation), at=at)
+    elif completes:
         events.response_submitted(conversation, repository.save_last(changes), at=at)
     elif loaded.is_completed and reply != replaced:
         events.response_updated(conversation, repository.save_last(changes), at=at)
     else:
         repository.save(changes)
     return moved
+
+
+def _kept(conversation: Conversation) -> StoredAnswers:
+    """The answers of a response that was screened out. Their rows are gone, and so are their readings."""
+    Reading.objects.filter(conversation_id=conversation.pk).delete()
+    rows = conversation.state[Conversation.KEPT]
+    return StoredAnswers(*([row[name] for row in rows] for name in ("block_id", "option_id", "value")))
 
 
 def _derived(conversation: Conversation) -> tuple[object, object]:
@@ -198,19 +214,24 @@ def _complete(
     earner: Earner | None,
     recipient: Recipient | None,
     at: datetime,
+    *,
+    is_screened_out: bool,
 ) -> State:
     """Complete the conversation, count it for its respondent and give the gifts of the end.
 
-    Returns the state after that. Refuses a completion over the limits. Nameless respondents have no limit of
-    their own, nor have respondents whom an anonymous conversation no longer stores (rules 7.2 and 7.3).
+    Returns the state after that. A response that is screened out takes no place and gives nothing, and counts
+    for the limit of its respondent. Refuses a completion over the limits. Nameless respondents have no limit
+    of their own, nor have respondents whom an anonymous conversation no longer stores (rules 7.2 and 7.3).
     """
     conversation, project, remembered = loaded.conversation, loaded.project, loaded.remembered
-    places.take(project, conversation.pk, state)
+    if not is_screened_out:
+        places.take(project, conversation.pk, state)
     conversation.completed_at = anonymity.rounded(project=project, at=at)
     conversation.session_number = None if project.is_anonymous else 1
     respondent = remembered.respondent if remembered else conversation.respondent
     if respondent is None:
         return state
+    recipient = None if is_screened_out else recipient
     gifts = effects.due_at_end(recipient, loaded.script, state) if recipient else []
     due = [(gift.action, gift.scope) for gift in gifts]
     limit = respondents.most_completions(project)
@@ -251,16 +272,29 @@ def _is_hasty(loaded: LoadedConversation, state: State, at: datetime) -> bool:
 
 
 def _update_row(
-    loaded: LoadedConversation, at: datetime, *, counted: Mapping[int, Reply], is_answered: bool
+    loaded: LoadedConversation,
+    at: datetime,
+    *,
+    counted: Mapping[int, Reply],
+    is_answered: bool,
+    outcome: str | None,
 ) -> None:
-    """Set the row's columns from the state, as far as privacy allows. `counted` are the counted replies."""
+    """Set the row's columns from the state, as far as privacy allows. `counted` are the counted replies, none
+    if the response is screened out, which is the only `outcome`.
+    """
     conversation, project, state = loaded.conversation, loaded.project, loaded.state
     conversation.state = storable_state(loaded.script, state, project)
     if loaded.is_at_review:
         conversation.state[Conversation.AT_REVIEW] = True
     conversation.packed = packing.pack(counted)
-    conversation.is_listed = loaded.is_completed or is_answered
-    conversation.outcome = None  # a refusal at the end is over
+    conversation.is_listed = outcome is None and (loaded.is_completed or is_answered)
+    conversation.outcome = outcome  # a refusal at the end is over
+    if outcome is not None:
+        conversation.state[Conversation.KEPT] = [
+            {"block_id": block.id, "ordinal": row.ordinal, "option_id": row.option_id, "value": row.value}
+            for block, reply in _in_order(loaded.script, state.counted)
+            for row in answers.rows(block, reply)
+        ]
     conversation.is_settled = is_settled = not project.is_anonymous
     conversation.updated_at = at if is_settled else anonymity.rounded(project=project, at=at)
     if conversation.sealed_respondent is not None:
@@ -268,6 +302,13 @@ def _update_row(
         conversation.sealed_respondent = remembered and respondents.sealed(
             conversation, replace(remembered, seen_at=at)
         )
+
+
+def _in_order(script: Script, replies: Mapping[int, Reply]) -> Iterator[tuple[Block, Reply]]:
+    """The replies with their blocks, in the order of ids, as rows are read."""
+    for block_id in sorted(replies):
+        if block_id in script.index_by_id:
+            yield script.blocks[script.index_by_id[block_id]], replies[block_id]
 
 
 def storable_state(script: Script, state: State, project: Project) -> dict[str, object]:

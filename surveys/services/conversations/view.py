@@ -6,15 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Self
 
 from django.utils.encoding import iri_to_uri
 
 from communities.ground.cached import cached_property
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
-from communities.services.tenants import settings as community_settings
-from surveys.engine import where
 from surveys.engine.language import piping
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, follow_ups, prefill, presentation, runner
@@ -23,7 +21,7 @@ from surveys.engine.walk.path_values import PathValues
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import PastSteps, State
 from surveys.models import Conversation, Project
-from surveys.services.conversations import further, tokens
+from surveys.services.conversations import ends, further, tokens
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.tokens import TokenContext
@@ -212,11 +210,7 @@ class WalkView(ABC):
         project = self.project
         if not self._is_over or not (project.end or project.ends):
             return None
-        language = community_settings.language(community_id=project.community_id) if project.ends else ""
-        holds = where.judge(script=self.script, state=self.state, language=language)
-        chosen: Mapping[str, Any] | None = next(
-            (each for each in project.ends if holds(each["where"])), project.end
-        )
+        chosen = ends.chosen(project, self.script, self.state)
         if chosen is None:
             return None
         message, url = chosen.get("message") or "", chosen["url"] or ""
@@ -226,6 +220,11 @@ class WalkView(ABC):
             label=chosen["label"] or self._label_of_thanks or "Continue",
             redirects=bool(url) and chosen["redirect"],
         )
+
+    @property
+    def screens_out(self) -> bool:
+        """Whether the end that this walk has reached screens out, by the project's present `ends`."""
+        return self._is_over and ends.outcome(self.project, self.script, self.state) is not None
 
     @property
     def _label_of_thanks(self) -> str:

@@ -58,7 +58,8 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 _NONE = re.compile(r"none (?:of (?:these|the above|them)|apply)\b.*|keine[rs]? davon\b.*", re.IGNORECASE)
-_BLANK_LINE = re.compile(r"[\s_.…]*[_…]{3,}[\s_.…]*")
+_BLANK_LINE = re.compile(r"[\s_.…]*")
+_BLANK = re.compile(r"[_…]{3}")  # of a blank line
 _GUESSES = (
     (re.compile(r"\be-?mail\b", re.IGNORECASE), "email"),
     (re.compile(r"\b(?:phone|telephone|mobile) (?:number|no)\b", re.IGNORECASE), "phone"),
@@ -111,7 +112,7 @@ class _Reader:
         elif option and self.item:
             if len(self.item.options) < MAX_CHOICES:
                 self.item.options.append(_choice(option[option.re.groups]))
-        elif self.item and not _BLANK_LINE.fullmatch(raw):
+        elif self.item and not (_BLANK_LINE.fullmatch(raw) and _BLANK.search(raw)):
             self._below(n, raw)
         elif self.item is None:
             self._note(n, raw)

@@ -299,6 +299,7 @@ class _Sheet(Reader):
             if self.text or self.parts:
                 self._cell()
         elif name == "t" and path[-2:-1] != ["rPh"]:
+            self.book.spend(characters=len(text))
             self.parts.append(text)
         elif name == "row" and depth == 3:
             self._row()
@@ -309,7 +310,7 @@ class _Sheet(Reader):
             return
         value = self.book.value(self.kind, self.style, text)
         if isinstance(value, str):
-            self.book.spend(characters=len(value))
+            self.book.spend(characters=len(value) if self.kind != "inlineStr" else 0)  # spent as it was read
             self.is_filled |= value != "" and not value.isspace()
         else:
             self.is_filled = True

@@ -46,9 +46,8 @@ class Selection:
     """A selection of responses: the responses that match every field. Times are times of completion.
 
     `fields` are names and values of metadata that was sent when a conversation began. An empty value selects
-    responses without a value. `where` is an expression without faults (`selecting`), and `language` is the
-    community's, which the expression may name. `weight_by` is the declared field that weighs the responses,
-    for results; responses without a usable weight do not match.
+    responses without a value. `where` is an expression without faults (`selecting`). `weight_by` is the
+    declared field that weighs the responses, for results; responses without a usable weight do not match.
     """
 
     covers: str = "all"
@@ -59,7 +58,6 @@ class Selection:
     outcome: str | None = None  # for exports
     fields: tuple[tuple[str, str], ...] = ()
     where: str | None = None
-    language: str = ""
     weight_by: str | None = None
 
 
@@ -74,7 +72,7 @@ _NOTHING: Part = ("SELECT '{}'::json", [])
 _NO_NAMES: Mapping[str, str] = {}
 _COMPLETED = 2  # The progress of a conversation. The value 1 means that it has an answer, and BEGUN none.
 _COVERS = {
-    "completed": "c.completed_at IS NOT NULL",
+    "completed": "c.completed_at IS NOT NULL AND c.is_listed",
     "partial": "c.completed_at IS NULL",
 }
 _CONDITIONS = {
@@ -360,7 +358,8 @@ def _packed(
     named, own = mark or ("''", [])
     weighed, more = (f", {weight[0]}", weight[1]) if weight else ("", [])
     sql = f"""
-        SELECT c.packed, c.is_listed::int + (c.completed_at IS NOT NULL)::int, {named}{weighed}
+        SELECT c.packed, c.is_listed::int + (c.is_listed AND c.completed_at IS NOT NULL)::int,
+            {named}{weighed}
         FROM surveys_conversation c WHERE {where}
     """
     with closing(fetch_in_batches(sql, [*own, *more, *values], size=CONVERSATIONS_AT_ONCE)) as batches:
@@ -382,7 +381,6 @@ def condition_of(project_id: int, selection: Selection, script: Script) -> tuple
         fields=selection.fields,
         where=selection.where,
         script=lambda: script,
-        language=selection.language,
         state="c.state",
     )
     for condition, own in chosen:
@@ -405,9 +403,41 @@ def count_sets(
     chosen = "c.state->'answers'->%s::text->'option_ids'"
     parts = [f"count(*) FILTER (WHERE {chosen} @> %s::jsonb AND {chosen} <@ %s::jsonb)" for _ in sets]
     more = [text for block_id, ids in sets.items() for text in (str(block_id), str([*ids])) * 2]
-    sql = f"SELECT {', '.join(parts)} FROM surveys_conversation c WHERE {where or 'c.project_id = %s'}"
+    among = where or "c.project_id = %s"
+    sql = f"SELECT {', '.join(parts)} FROM surveys_conversation c WHERE {among} AND c.is_listed"
     (counts,) = fetch_rows(sql, [*more, *(values or [project_id])])
     return dict(zip(sets, counts, strict=True))
+
+
+def could_see(
+    project_id: int,
+    selection: Selection,
+    script: Script,
+    revisions: Mapping[int, int],
+    *,
+    max_wait: float | None,
+) -> Mapping[int, tuple[int, int]]:
+    """How many selected responses, and how many conversations, could see each of these blocks, by id.
+
+    `revisions` are those of the script that have the blocks first. A conversation could see a block if its
+    last move was at such a revision, and the block was not added before a place that it had passed.
+    """
+    where, values = condition_of(project_id, selection, script)
+    seen = "revision >= %s AND NOT coalesce(left_out @> %s::jsonb, FALSE)"
+    parts = [
+        f"count(*) FILTER (WHERE is_listed AND {seen}), count(*) FILTER (WHERE {seen})" for _ in revisions
+    ]
+    sql = f"""
+        SELECT {", ".join(parts)} FROM (
+            SELECT c.is_listed, (c.state->>'revision')::bigint AS revision, c.state->'left_out' AS left_out
+            FROM surveys_conversation c
+            WHERE {where or "c.project_id = %s"} AND (c.is_listed OR c.completed_at IS NULL) OFFSET 0
+        ) seen
+    """
+    of_blocks = [value for key, revision in revisions.items() for value in (revision, str(key)) * 2]
+    with one_moment(max_wait):
+        [row] = fetch_rows(sql, [*of_blocks, *(values or [project_id])])
+    return dict(zip(revisions, zip(row[::2], row[1::2], strict=True), strict=True))
 
 
 def totals_of(project_id: int) -> Part:

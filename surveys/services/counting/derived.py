@@ -35,7 +35,7 @@ def is_of_field(entry: DistributionEntry) -> bool:
     return option_id is None and isinstance(value, str)
 
 
-_COMPLETED = "c.completed_at IS NOT NULL"
+_COMPLETED = "c.completed_at IS NOT NULL AND c.is_listed"
 _PARTIAL = "c.is_listed AND c.completed_at IS NULL"
 # One pass over the rows groups each bucket, the sum of the buckets and each calculated block separately. So
 # few groups remain even if no two respondents have the same scores in all buckets. For a million responses

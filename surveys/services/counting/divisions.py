@@ -18,10 +18,11 @@ from communities.ground.statements import Part
 from surveys.engine.script import CHOICES, SCALES
 from surveys.engine.statistics import DistributionEntry, EntryKey
 from surveys.services.counting.answer_groups import ReportedBlock
+from surveys.services.ground import metadata
 
 NOT_GIVEN = "Not given"
 BEGUN = 0  # The progress of a conversation without an answer.
-Order = Literal["given", "frequent", "day", "week", "month"]
+Order = Literal["given", "frequent", "language", "day", "week", "month"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ class Values:
         return {each: counts.get(name_of(each), 0) for each in every}
 
     def _label(self, name: str) -> str | None:
+        if self.order == "language":
+            return metadata.language_name(name)
         return words_of_period(self.order, date.fromisoformat(name)) if self.order in _PERIODS else None
 
 

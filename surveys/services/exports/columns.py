@@ -16,7 +16,7 @@ from communities.ground.errors import refuse
 from surveys.engine.language import markup
 from surveys.engine.language.piping import Authored
 from surveys.engine.script import NUMBERS, SCALES, Block, Option, Script
-from surveys.models import Project
+from surveys.models import Conversation, Project
 from surveys.services.exports.cells import (
     FIXED,
     FIXED_COLUMNS,
@@ -59,25 +59,30 @@ _ANSWERED_BLOCKS = """
             AND EXISTS (SELECT FROM surveys_answer a WHERE a.block_id = b.id AND a.option_id IS NULL)
     )
 """
+# Which responses a table has, for the columns that only some of them need.
+_LISTED, _SCREENED_OUT = "is_listed", f"NOT is_listed AND outcome LIKE '{Conversation.SCREENED_OUT}%%'"
 # The names of fields; an empty name stands for a text that somebody agreed to, and a space for a suspected
-# response, and two for one that a limit refused. One statement finds all.
+# response, two for one that a limit refused, and three for one with a language. One statement finds all.
 _FIELDS = """
     SELECT DISTINCT each.name FROM surveys_conversation, LATERAL (
         SELECT jsonb_object_keys(state -> 'fields') AS name UNION ALL SELECT '' WHERE state ? 'consent'
     ) AS each
-    WHERE project_id = %s AND is_listed AND state ?| ARRAY['fields', 'consent']
+    WHERE project_id = %s AND {among} AND state ?| ARRAY['fields', 'consent']
     UNION SELECT ' ' WHERE EXISTS (
-        SELECT FROM surveys_conversation WHERE project_id = %s AND is_suspected AND is_listed
+        SELECT FROM surveys_conversation WHERE project_id = %s AND is_suspected AND {among}
     )
     UNION SELECT '  ' WHERE EXISTS (
-        SELECT FROM surveys_conversation WHERE project_id = %s AND outcome IS NOT NULL AND is_listed
+        SELECT FROM surveys_conversation WHERE project_id = %s AND outcome IS NOT NULL AND {among}
+    )
+    UNION SELECT '   ' WHERE EXISTS (
+        SELECT FROM surveys_conversation WHERE project_id = %s AND {among} AND state ? 'language'
     )
     ORDER BY name LIMIT %s
 """
 # Calculated blocks whose formula returned a text for at least one response.
 _TEXT_RESULTS = """
     SELECT DISTINCT result.key FROM surveys_conversation, jsonb_each(state -> 'results') AS result
-    WHERE project_id = %s AND is_listed AND state ? 'results' AND NOT result.value ? 'number'
+    WHERE project_id = %s AND {among} AND state ? 'results' AND NOT result.value ? 'number'
 """
 _READ_QUESTIONS = """
     SELECT k.block_id FROM surveys_codebook k
@@ -88,17 +93,17 @@ _READ_QUESTIONS = """
 _FURTHER = """
     SELECT asked.key::bigint, max(jsonb_array_length(asked.value))
     FROM surveys_conversation, jsonb_each(state -> 'follow_ups') AS asked
-    WHERE project_id = %s AND is_listed AND state ? 'follow_ups' GROUP BY asked.key ORDER BY asked.key::bigint
+    WHERE project_id = %s AND {among} AND state ? 'follow_ups' GROUP BY asked.key ORDER BY asked.key::bigint
 """
 # The questions with texts for an option, which may have lost its `is_other` since.
 _OTHERS = """
     SELECT DISTINCT jsonb_object_keys(state -> 'other')::bigint FROM surveys_conversation
-    WHERE project_id = %s AND is_listed AND state ? 'other'
+    WHERE project_id = %s AND {among} AND state ? 'other'
 """
 # The indexes of these values in a row of `responses.batches`.
 SCORES, RESULTS, FIELDS = 8, 9, 10
 ANSWERS = slice(11, 14)
-READINGS, FOLLOW_UPS, OTHER, CONSENT, SUSPECTED, OUTCOME = 14, 15, 16, 17, 18, 19
+READINGS, FOLLOW_UPS, OTHER, CONSENT, SUSPECTED, OUTCOME, LANGUAGE = 14, 15, 16, 17, 18, 19, 20
 CHOSEN, NOT_CHOSEN = NumberText(1), NumberText(0)
 _is_whole = re.compile(r"-?[0-9]{1,9}").fullmatch
 _CHOSEN_LABELS = {0: "Not chosen", 1: "Chosen"}
@@ -214,18 +219,18 @@ class SuspectedColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeColumn:
-    """The column `outcome`, as in the interface (rule 6.290)."""
+class WordColumn:
+    """The column `outcome` or `language`, as in the interface (rules 6.290 and 6.401)."""
 
-    header = "outcome"
-    place = OUTCOME
+    header: str
+    place: int
 
     @property
     def described(self) -> TableColumn:
         return TableColumn(self.header, Kind.TEXT, self.header, self.header)
 
     def cell(self, parts: Mapping[int, Mapping[str, Any]], style: CellStyle) -> Cell:
-        return parts[OUTCOME]  # type: ignore[return-value] # not a part of the state
+        return parts[self.place]  # type: ignore[return-value] # not a part of the state
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +313,7 @@ def response_table(
     own_values: bool = False,
     marks_missing: bool = False,
     by_name: bool = False,
+    screened_out: bool = False,
     style: CellStyle = SHEET,
 ) -> ResponseTable:
     """The table of a project's responses: questions in script order, then removed ones with answers.
@@ -317,17 +323,19 @@ def response_table(
     options' codes follows each column of labels; with `own_values`, values replace labels. `marks_missing`
     distinguishes skipped questions from questions that were not shown; its rows need the course of the
     conversation.
-    Headers are prompts, or names of blocks if `by_name`.
+    Headers are prompts, or names of blocks if `by_name`. `screened_out` says that the rows are of responses
+    that were screened out.
     """
     cached = script_cache.get(project.pk, project.revision)
+    among = _SCREENED_OUT if screened_out else _LISTED
     columns = list(columns_of(project, cached.stored, own_values=own_values))
     derived: list[
-        DerivedColumn | SuspectedColumn | OutcomeColumn | ReadingColumn | FurtherColumn | OtherColumn
+        DerivedColumn | SuspectedColumn | WordColumn | ReadingColumn | FurtherColumn | OtherColumn
     ] = [
-        *_derived_columns(project, cached.script, solutions, style),
+        *_derived_columns(project, cached.script, solutions, style, among),
         *_reading_columns(project, cached.catalogue, style),
-        *_further_columns(project, cached.catalogue, style),
-        *_other_columns(project, cached.stored, cached.catalogue, style),
+        *_further_columns(project, cached.catalogue, style, among),
+        *_other_columns(project, cached.stored, cached.catalogue, style, among),
     ]
     others = [column.header for column in derived]
     described = list(_described(columns, others, codes=codes, by_name=by_name, style=style))
@@ -348,6 +356,8 @@ def response_table(
 def _part(row: Sequence[Any], place: int) -> Any:
     if place == OUTCOME:
         return outcome_of(row[COMPLETED_AT], row[OUTCOME])
+    if place == LANGUAGE:
+        return row[LANGUAGE]
     return read_part(row[place]) or {}
 
 
@@ -389,19 +399,20 @@ def _marked(
 
 
 def _derived_columns(
-    project: Project, script: Script, solutions: bool, style: CellStyle
-) -> Iterator[DerivedColumn | SuspectedColumn | OutcomeColumn]:
+    project: Project, script: Script, solutions: bool, style: CellStyle, among: str
+) -> Iterator[DerivedColumn | SuspectedColumn | WordColumn]:
     if solutions and script.scoring_enabled:
         for key in script.bucket_keys:
             yield DerivedColumn(f"score.{key}", SCORES, key, Kind.NUMBER)
     calculated = calculated_blocks(script) if solutions else {}
     texts = set(calculated)
     if calculated and style.has_types:
-        texts = {key for (key,) in statements.fetch_rows(_TEXT_RESULTS, [project.pk])}
+        texts = {key for (key,) in statements.fetch_rows(_TEXT_RESULTS.format(among=among), [project.pk])}
     for block_id, name in calculated.items():
         kind = Kind.TEXT if block_id in texts else Kind.NUMBER
         yield DerivedColumn(f"variable.{style.text(name)}", RESULTS, block_id, kind)
-    found = [name for (name,) in statements.fetch_rows(_FIELDS, [*[project.pk] * 3, MAX_FIELDS + 4])]
+    rows = statements.fetch_rows(_FIELDS.format(among=among), [*[project.pk] * 4, MAX_FIELDS + 5])
+    found = [name for (name,) in rows]
     fields = [name for name in found if name.strip()]
     if len(fields) > MAX_FIELDS:
         refuse(
@@ -418,7 +429,9 @@ def _derived_columns(
     if " " in found:
         yield SuspectedColumn()
     if "  " in found:
-        yield OutcomeColumn()
+        yield WordColumn("outcome", OUTCOME)
+    if "   " in found:
+        yield WordColumn("language", LANGUAGE)
 
 
 def _reading_columns(project: Project, catalogue: Catalogue, style: CellStyle) -> Iterator[ReadingColumn]:
@@ -430,9 +443,11 @@ def _reading_columns(project: Project, catalogue: Catalogue, style: CellStyle) -
         yield ReadingColumn(f"sentiment.{text}", str(block_id))
 
 
-def _further_columns(project: Project, catalogue: Catalogue, style: CellStyle) -> Iterator[FurtherColumn]:
+def _further_columns(
+    project: Project, catalogue: Catalogue, style: CellStyle, among: str
+) -> Iterator[FurtherColumn]:
     """Two columns for each further question that was asked about the answers to a question."""
-    most = dict(statements.fetch_rows(_FURTHER, [project.pk]))
+    most = dict(statements.fetch_rows(_FURTHER.format(among=among), [project.pk]))
     for block_id, text in _names_of(list(most), catalogue, style):
         for place in range(most[block_id]):
             for part in ("question", "answer"):
@@ -440,10 +455,10 @@ def _further_columns(project: Project, catalogue: Catalogue, style: CellStyle) -
 
 
 def _other_columns(
-    project: Project, stored: StoredScript, catalogue: Catalogue, style: CellStyle
+    project: Project, stored: StoredScript, catalogue: Catalogue, style: CellStyle, among: str
 ) -> Iterator[OtherColumn]:
     """A column for each question with an option for which a text is or was written."""
-    written = {block_id for (block_id,) in statements.fetch_rows(_OTHERS, [project.pk])}
+    written = {block_id for (block_id,) in statements.fetch_rows(_OTHERS.format(among=among), [project.pk])}
     if not catalogue.others and not written:
         return
     asked = [

@@ -12,7 +12,7 @@ from surveys.services.exports.cells import NumberText
 from surveys.services.scripts import cache as script_cache
 
 COMPLETED_AT = 2  # indexes in a row of `responses.batches`; the course exists only if it was requested
-COURSE = slice(20, 23)
+COURSE = slice(21, 24)
 
 
 class Missing(Enum):

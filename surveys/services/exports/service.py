@@ -15,7 +15,7 @@ from communities.ground.errors import refuse
 from communities.ground.sent_text import composed
 from communities.ground.spreadsheets import csv_line
 from communities.ground.transactions import in_transaction
-from surveys.models import Project
+from surveys.models import Conversation, Project
 from surveys.services.exports import answer_rows, missing
 from surveys.services.exports import columns as export_columns
 from surveys.services.exports.cells import SHEET, TYPED, WORKBOOK, CellStyle, Kind, ResponseTable
@@ -64,7 +64,8 @@ class FileOptions:
     Whether CSV begins with a byte order mark; whether scores and calculated results are included; whether a
     table has the codes of options beside their labels, has their own values instead of the labels, marks
     missing answers, has a row for each answer, or uses names of blocks as headers. `removed` are the
-    questions that were removed from the script and have answers.
+    questions that were removed from the script and have answers. `screened_out` says that the file has those
+    responses.
     """
 
     with_bom: bool = False
@@ -75,6 +76,7 @@ class FileOptions:
     is_long: bool = False
     by_name: bool = False
     removed: Set[int] = frozenset()
+    screened_out: bool = False
 
 
 def export(
@@ -106,6 +108,7 @@ def export(
     script = partial(script_cache.script_of, project)
     selecting.refuse_faults(selection.where, script=script, solutions=solutions)
     options = FileOptions(with_bom, solutions, codes, own_values, marks_missing, is_long, by_name)
+    options = replace(options, screened_out=selection.outcome == Conversation.SCREENED_OUT)
     chunks = _chunks(project, format, selection, options, note)
     return Export(MEDIA_TYPES[format], file_name(project.name, format), chunks)
 
@@ -166,6 +169,7 @@ def _table(project: Project, options: FileOptions, style: CellStyle) -> Response
         own_values=options.own_values,
         marks_missing=options.marks_missing,
         by_name=options.by_name,
+        screened_out=options.screened_out,
         style=style,
     )
 

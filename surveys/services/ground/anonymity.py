@@ -49,6 +49,7 @@ COUNTED_FIELDS = (
     "nps",
     "drop_off",
     "open_text",
+    "could_see_count",
 )
 MEANS = ("count", "weighted_count", "mean")  # the statistics of numbers that are no single person's
 SILENCE = timedelta(hours=24)  # a running conversation is separated from its respondent after this time

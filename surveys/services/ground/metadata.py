@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from django.conf.locale import LANG_INFO
+
 from communities.ground.sent_text import sent_text
 from communities.ground.statements import Part
 from surveys.engine.language.names import is_page_parameter
@@ -22,6 +24,26 @@ MAX_VALUE = 500  # characters
 MAX_VALUES = 20  # of a field on anonymous projects
 MAX_DECLARED = 20_000  # characters of all names and values that a project declares
 _KEY = re.compile(rf"[a-z0-9_]{{1,{MAX_KEY}}}").fullmatch
+LANGUAGE_TAG = "[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8}){0,4}"
+_LANGUAGE = re.compile(LANGUAGE_TAG).fullmatch
+
+
+def language_of(project: Project, tag: str) -> str:
+    """The language of a tag such as `de-AT`: `de`. Empty if it is no tag, and on anonymous projects, where a
+    rare language could name the respondent.
+    """
+    is_kept = is_language(tag) and not project.is_anonymous
+    return tag.replace("_", "-").partition("-")[0].lower() if is_kept else ""
+
+
+def language_name(code: str) -> str:
+    """The English name of a language, else its code."""
+    return str(LANG_INFO.get(code, {}).get("name", code))
+
+
+def is_language(tag: str) -> bool:
+    """Whether this is the tag of a language."""
+    return _LANGUAGE(tag) is not None
 
 
 def is_key(name: str) -> bool:

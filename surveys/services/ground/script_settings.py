@@ -8,7 +8,6 @@ from typing import Any
 
 from communities.ground.statements import prepared
 from communities.ground.web_addresses import is_link
-from communities.services.tenants import settings as community_settings
 from surveys.engine import where
 from surveys.engine.language import piping
 from surveys.engine.language.lexer import ParseError
@@ -21,6 +20,7 @@ from surveys.models import Project
 from surveys.services.ground import selecting
 
 RESPONSE_ID = "response_id"  # the token in addresses
+SCREEN_OUT = "screen_out"  # the key of an end
 
 
 def settle(project: Project, script: Script) -> list[Violation]:
@@ -43,6 +43,9 @@ def faults(project: Project, script: Script) -> Iterator[Violation]:
             setting = path.partition("[")[0]
             if not found:
                 searched[setting] = searched.get(setting, 0) + where.searched(item["where"], script=script)
+        if item.get(SCREEN_OUT) and project.is_poll:
+            message = "A poll screens nobody out: its one answer is the vote."
+            yield Violation(f"{path}.{SCREEN_OUT}", "not_allowed", message)
         if item.get("url") and (fault := _fault_of_address(item["url"], project)):
             yield Violation(f"{path}.url", *fault)
         if "url" in item and project.is_anonymous and has_token_in_link(item.get("message"), script):
@@ -113,10 +116,9 @@ def carry(project: Project, before: Script, after: Sequence[Block]) -> list[str]
     return [name for name, value in was.items() if getattr(project, name) != value]
 
 
-def count_key(text: str, language: str) -> str:
-    """The key of a quota's count: a hash of its `where`, and of the language if it names that."""
-    known = f"{text}\n{language}" if where.names_language(text) else text
-    return hashlib.sha256(known.encode()).hexdigest()[:32]
+def count_key(text: str) -> str:
+    """The key of a quota's count: a hash of its `where`."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def keep_counts(project: Project, was: Sequence[Mapping[str, Any]], before: Script, after: Script) -> None:
@@ -128,8 +130,7 @@ def keep_counts(project: Project, was: Sequence[Mapping[str, Any]], before: Scri
         return
     texts = {each["where"] for each in was} & {each["where"] for each in project.quotas}
     kept = [each for each in texts if _means_the_same(each, before, after)]
-    language = community_settings.language(community_id=project.community_id)
-    forget_counts(project.pk, but=[count_key(each, language) for each in kept])
+    forget_counts(project.pk, but=[count_key(each) for each in kept])
 
 
 def _means_the_same(text: str, before: Script, after: Script) -> bool:

@@ -93,27 +93,25 @@ def parts(
     fields: Sequence[tuple[str, str]],
     where: str | None,
     script: ScriptOf,
-    language: str,
     state: str,
 ) -> Iterator[Part]:
     """Yield the conditions on `state`, the column with the state of a conversation.
 
-    The expression has no faults; a name that the script does not have any more has no value. `language` is
-    the community's.
+    The expression has no faults; a name that the script does not have any more has no value.
     """
     for name, value in fields:
         yield metadata.condition(name, value, state=state)
     if where is None:
         return
     columns: dict[str, tuple[str, Part]] = {}
-    compiler = _Compiler(script(), language, "s.state", columns)
+    compiler = _Compiler(script(), "s.state", columns)
     condition = compiler.condition(expressions.parse(where).tree)
     yield _joined(f"(SELECT {{}} FROM (SELECT {state}) c(state), {{}})", condition, _values(columns))
 
 
 def number(name: str, *, script: Script, state: str) -> Part | None:
     """The number that a name of the script has in the column `state`, or NULL; None if it has none ever."""
-    value = _Compiler(script, "", state)._value(name)
+    value = _Compiler(script, state)._value(name)
     return value.number if isinstance(value, _Single) else None
 
 
@@ -165,10 +163,10 @@ def slot(
 
 def meaning(text: str, *, script: Script) -> Part:
     """What an expression means for stored responses: the same for two scripts if it selects the same ones."""
-    return _Compiler(script, whole_responses.LANGUAGE, "state").condition(expressions.parse(text).tree)
+    return _Compiler(script, "state").condition(expressions.parse(text).tree)
 
 
-def count(texts: Sequence[str], *, script: Script, language: str, among: Part) -> list[int]:
+def count(texts: Sequence[str], *, script: Script, among: Part) -> list[int]:
     """How many responses satisfy each expression. `among` is a condition on the conversation `c`.
 
     The database reads each response once for some hundred names, and each value in it once, however often the
@@ -176,7 +174,7 @@ def count(texts: Sequence[str], *, script: Script, language: str, among: Part) -
     """
     found: list[int] = []
     for some in _in_groups(texts):
-        found += _count(some, script=script, language=language, among=among)
+        found += _count(some, script=script, among=among)
     return found
 
 
@@ -194,9 +192,9 @@ def _in_groups(texts: Sequence[str]) -> Iterator[Sequence[str]]:
         yield group
 
 
-def _count(texts: Sequence[str], *, script: Script, language: str, among: Part) -> list[int]:
+def _count(texts: Sequence[str], *, script: Script, among: Part) -> list[int]:
     columns: dict[str, tuple[str, Part]] = {}
-    compiler = _Compiler(script, language, "s.state", columns)
+    compiler = _Compiler(script, "s.state", columns)
     conditions = [compiler.condition(expressions.parse(text).tree) for text in texts]
     counts = _joined(", ".join(["count(*) FILTER (WHERE {})"] * len(conditions)), *conditions)
     sql, parameters = _joined(
@@ -251,7 +249,6 @@ _Compiled = Operand | _Single | _List
 @dataclass(frozen=True, slots=True)
 class _Compiler:
     script: Script
-    language: str
     state: str
     # The name and the part of each value that is a column of its own, by the part's text; None if none is.
     columns: dict[str, tuple[str, Part]] | None = None
@@ -360,7 +357,9 @@ class _Compiler:
             return _text((f"{self.state}->'fields'->>%s", [key]))
         if meaning is not None and meaning in references.variables(self.script):
             return _number(self._variable(meaning))
-        return Operand(self.language or None) if meaning == whole_responses.LANGUAGE else Operand(None)
+        if meaning == whole_responses.LANGUAGE:
+            return _text((f"{self.state}->>'language'", []))
+        return Operand(None)
 
     def _value_of_block(self, block: Block) -> _Compiled:
         if block.type == CALCULATED:

@@ -99,6 +99,7 @@ class RowReader:
             platform_id=str(beside["platform_id"]) if beside.get("platform_id") else None,
             metadata=fields,
             consent=self._consent(beside),
+            language=str(beside.get("language", "")),
             is_suspected=bool(beside.get("suspected")),
             answers=answers,
             key=self.keys[index],
@@ -167,6 +168,8 @@ class RowReader:
             return _is_chosen(text)
         if target == "provider" and text not in Conversation.Provider.values:
             raise _Unreadable(f"“{_cut(text)}” is not a platform.")
+        if target == "language" and not metadata.is_language(text):
+            raise _Unreadable(f"“{_cut(text)}” is not the tag of a language, such as de.")
         most = MAX_ID if target == "platform_id" else MAX_CONSENT
         if len(text) > most or is_unstorable(text):
             raise _Unreadable(f"The text has more than {most:,} characters.")

@@ -33,6 +33,7 @@ BESIDE = {
     "suspected": "Suspected (1 or 0)",
     "consent.text": "Text of the consent",
     "consent.at": "Time of the consent",
+    "language": "Language, such as de",
 }
 # Headers of other programs, as `plain` writes them.
 _CALLED = {
@@ -181,13 +182,14 @@ def _repeats(header: str, headers: Set[str]) -> bool:
 
 def _headings(found: Questions) -> dict[str, list[str]]:
     """The targets of the headers that exports of this project write."""
-    exact: dict[str, list[str]] = {each: [each] for each in BESIDE}
+    exact: dict[str, list[str]] = {each: [each] for each in BESIDE if each != "language"}
     for style in (WORKBOOK, SHEET):
         by_label = export_columns.headers(found.columns, style=style)
         by_name = export_columns.names(found.columns, codes=False, style=style)
         for texts in (by_label, by_name):
             for text, column in zip(texts, found.columns, strict=True):
                 exact.setdefault(text, []).append(_target(column))
+    exact.setdefault("language", []).append("language")  # a question of this name comes first
     return exact
 
 

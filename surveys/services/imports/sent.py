@@ -33,6 +33,7 @@ class SentResponse:
     platform_id: str | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     consent: Mapping[str, Any] | None = None
+    language: str = ""
     is_suspected: bool = False
     answers: Sequence[GivenAnswer] = ()
     skipped_removed: Sequence[int] = ()

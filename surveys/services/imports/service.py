@@ -40,7 +40,7 @@ from surveys.services import events
 from surveys.services.conversations import completions, effects, places, repository
 from surveys.services.conversations.effects import Earner, Recipient
 from surveys.services.conversations.repository import NewResponse
-from surveys.services.ground import access, history
+from surveys.services.ground import access, history, metadata
 from surveys.services.imports import limits, people, rows
 from surveys.services.imports.people import Person
 from surveys.services.imports.sent import ImportOptions, SentResponse
@@ -203,6 +203,8 @@ class _Import:
             state = _give(recipient, self.script, walk)
         if consent := rows.consent_of(self.project, sent):
             state = replace(state, consent=consent)
+        if language := metadata.language_of(self.project, sent.language):
+            state = replace(state, language=language)
         return rows.new_response(conversation, self.script, self.complete_blocks, state, sent.skipped_removed)
 
     def _session_number(self, sent: SentResponse, numbers: Mapping[int, int]) -> int | None:

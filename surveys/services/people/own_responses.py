@@ -158,7 +158,7 @@ def page(
     """A page of a person's responses, the newest first, and the id after which the next page starts; None on
     the last page.
     """
-    rows = _own(user_id).filter(is_listed=True)
+    rows = _own(user_id).filter(Q(is_listed=True) | Q(completed_at__isnull=False))
     if before is not None:
         rows = rows.filter(pk__lt=before)
     found = list(rows.order_by("-pk")[: PAGE_LENGTH + 1])
@@ -173,7 +173,7 @@ def read(*, user_id: int, response_id: uuid.UUID, at: datetime, start: int = 0) 
     Raises NotFound, also for a response of another person.
     """
     conversation = repository.find(conversation_id=response_id)
-    if conversation is None or conversation.user_id != user_id or not conversation.is_listed:
+    if conversation is None or conversation.user_id != user_id or not conversation.is_response:
         raise NotFound(NO_RESPONSE)
     view = of_conversation(LoadedConversation.of(conversation), at)
     return ReadOwnResponse(_listed(conversation, at), reading.part_for_respondent(view, start=start))

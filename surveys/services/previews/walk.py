@@ -21,7 +21,7 @@ from surveys.engine.walk import answers, groups, presentation, runner
 from surveys.engine.walk.answers import SKIPPED, InvalidAnswer, Reply
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Project
-from surveys.services.conversations import effects
+from surveys.services.conversations import effects, ends
 from surveys.services.conversations.moves import RowsChanged
 from surveys.services.previews import samples
 from surveys.services.previews.source import FIRST_NEW_ID, PreviewScript
@@ -97,7 +97,7 @@ def answer(
     if _locked_reply(source, project, state) not in (None, reply):
         raise Conflict(GRADED)
     turn = runner.answer(script, state, reply)
-    answered = _after(source, project, walk, turn)
+    answered = _after(source, project, walk, ends.ended_early(project, source.script, turn))
     if passes and not turn.feedback:
         answered = _passed(source, project, answered)
     return answered, turn.feedback
@@ -138,6 +138,7 @@ def proceed(source: PreviewScript, project: Project, walk: Walk) -> Walk:
         raise Conflict(NOT_HERE)
     script, state = source.script, walk.state
     turn = runner.proceed(script, state) if reply is None else runner.answer(script, state, reply)
+    turn = ends.ended_early(project, script, turn)
     return _passed(source, project, _after(source, project, walk, turn))
 
 
@@ -308,6 +309,8 @@ def _reached(source: PreviewScript, project: Project, state: State, block: Block
 
 def _ended(source: PreviewScript, project: Project, state: State) -> State:
     """The state with the effects of the end: the XP of a vote, and the actions of the outro."""
+    if ends.outcome(project, source.script, state) is not None:
+        return state
     settings = samples.settings_of(project)
     question = next((block for block in source.script.blocks if block.asks), None)
     if project.is_poll and project.uses_xp and settings.gives_xp and question is not None:

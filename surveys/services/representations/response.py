@@ -33,12 +33,12 @@ def response_serializer(
 ) -> Callable[[Sequence[Any]], ResponseJson]:
     """A function that serializes rows of one project's responses.
 
-    A row contains id, session number, `completed_at`, user id, platform id, provider, `started_at`,
-    `updated_at`, three parts of the state (scores, results of calculated blocks, metadata; each as JSON or
-    parsed), three parallel arrays with the answers (block ids, option ids, texts), the readings of texts: by
-    block id, the sentiment and the ids of the themes, as JSON, the further questions and the texts for
-    options, by block id, the text that was agreed to with its moment, whether the response is suspected, and
-    its stored outcome.
+    A row contains id, session number, `completed_at` (None if it was screened out), user id, platform id,
+    provider, `started_at`, `updated_at`, three parts of the state (scores, results of calculated blocks,
+    metadata; each as JSON or parsed), three parallel arrays with the answers (block ids, option ids, texts),
+    the readings of texts: by block id, the sentiment and the ids of the themes, as JSON, the further
+    questions and the texts for options, by block id, the text that was agreed to with its moment, whether the
+    response is suspected, its stored outcome, and the language in which it was asked for.
 
     With `solutions` it includes scores and calculated results, which reveal the correct answers. `catalogue`
     is the project's catalogue, if the caller has read it already.
@@ -98,6 +98,7 @@ def response_serializer(
             consent,
             is_suspected,
             outcome,
+            language,
         ) = row
         answers = zip(blocks or (), options or (), texts or (), strict=True)
         read, asked, written = (read_part(part) or {} for part in (readings, follow_ups, other))
@@ -115,6 +116,7 @@ def response_serializer(
             "platform_id": None if is_anonymous else platform_id,
             "provider": provider,
             "metadata": read_part(metadata),
+            "language": language,
             "consent": read_part(consent),
             "suspected": is_suspected,
             "outcome": outcome_of(completed_at, outcome),
@@ -130,10 +132,12 @@ def response_serializer(
 
 
 def outcome_of(completed_at: object, stored: str | None) -> str | None:
-    """How a response ended: `completed`, `full` if a limit refused its end, or None (rule 6.290)."""
-    if completed_at is not None:
-        return "completed"
-    return stored and stored.partition(":")[0]
+    """How a response ended: `completed`, `full` if a limit refused its end, `screened_out`, or None
+    (rules 6.290 and 6.410).
+    """
+    if stored is not None:
+        return stored.partition(":")[0]
+    return None if completed_at is None else "completed"
 
 
 def theme_titles(project_id: int) -> dict[int, str]:

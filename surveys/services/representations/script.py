@@ -12,6 +12,7 @@ from __future__ import annotations
 import orjson
 
 from communities import services as communities
+from communities.ground.errors import NotFound
 from surveys import ai
 from surveys.engine.intake.serialization import block_as_json, script_as_json, without_solutions
 from surveys.engine.rules.warnings import ScriptWarning, first_of, warnings
@@ -91,6 +92,18 @@ def rendered(project: Project, *, outro: bool, solutions: bool) -> tuple[int, di
         "blocks": blocks,
         "warnings": orjson.Fragment(_rendered_warnings(project, cached)) if solutions else [],
     }
+
+
+def one_block(project: Project, block_id: int, *, solutions: bool) -> tuple[int, dict[str, object]]:
+    """The revision and one block of the script or of its outro, with no more than `rendered` contains.
+
+    Raises NotFound.
+    """
+    cached = script_cache.get(project.pk, project.revision)
+    script = cached.script if solutions else without_solutions(cached.script)
+    if all(block.id != block_id for block in (*script.blocks, *script.outro)):
+        raise NotFound("There is no such block in this script.")
+    return cached.stored.revision, serialize_block(project, script, block_id)
 
 
 def serialize_block(project: Project, script: Script, block_id: int) -> dict[str, object]:

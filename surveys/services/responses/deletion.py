@@ -46,8 +46,8 @@ def mark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime
     A response that is marked again keeps its time. Refuses as `service.delete` does.
     """
     access.require_owner(actor=actor, project=project, missing=NO_RESPONSE)
-    is_there = Conversation.objects.filter(pk=response_id, project_id=project.pk, is_listed=True).exists()
-    if not is_there:
+    row = Conversation.objects.filter(pk=response_id, project_id=project.pk).defer("state", "packed").first()
+    if row is None or not row.is_response:
         raise NotFound(NO_RESPONSE)
     marked, is_new = ResponseDeletion.objects.get_or_create(
         response_id=response_id,
@@ -138,7 +138,7 @@ def _delete(response_id: uuid.UUID, at: datetime) -> bool:
     if mark is None:
         return False
     marks.delete()
-    if conversation is None or not conversation.is_listed:
+    if conversation is None or not conversation.is_response:
         return False
     community = mark.project.community
     # The response is deleted in the name of an admin. The person who marked the response was allowed to

@@ -27,20 +27,26 @@ from surveys.engine.language.values import number_text
 from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services.ground import selecting
 from surveys.services.representations.response import read_part
+from surveys.services.responses.service import KEPT_ROWS
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
 
-_SHOWN = ("id", "provider", "started_at", "updated_at", "completed_at", "is_suspected", "outcome")
+_SHOWN = (
+    *("id", "provider", "started_at", "updated_at", "completed_at"),
+    *("is_listed", "is_suspected", "outcome"),
+)
 _NAMED = (*_SHOWN, "user_id", "platform_id", "session_number")
 _ANSWERED = """
-    SELECT conversation_id, count(DISTINCT block_id) FROM surveys_answer
+    SELECT conversation_id, count(DISTINCT block_id) FROM {}
     WHERE conversation_id = ANY(%s) GROUP BY conversation_id
 """
 FIRST = 3  # A row shows the answers to this many questions, the first ones of the script.
 _FIRST_ANSWERS = """
-    SELECT conversation_id, block_id, option_id, value FROM surveys_answer
+    SELECT conversation_id, block_id, option_id, value FROM {}
     WHERE conversation_id = ANY(%s) AND block_id = ANY(%s) ORDER BY conversation_id, block_id, ordinal
 """
+_ROWS = "surveys_answer"
+_KEPT_ROWS = f"(SELECT c.id AS conversation_id, kept.* FROM surveys_conversation c, {KEPT_ROWS}) kept"
 _SCORES = "SELECT id, state->'scores' FROM surveys_conversation WHERE id = ANY(%s)"
 
 
@@ -53,12 +59,13 @@ class ListedScore:
     by_bucket: Sequence[tuple[str, str]] = ()
 
 
-def rows(*, project: Project) -> QuerySet[Conversation]:
+def rows(*, project: Project, screened_out: bool = False) -> QuerySet[Conversation]:
     """The responses of a project without those that are about to be deleted, with the values that a list
-    shows.
+    shows; or those that were screened out.
     """
     leaving = ResponseDeletion.objects.filter(project_id=project.pk).values("response_id")
-    listed = Conversation.objects.filter(project_id=project.pk, is_listed=True).exclude(pk__in=leaving)
+    kind = {"outcome__startswith": Conversation.SCREENED_OUT} if screened_out else {"is_listed": True}
+    listed = Conversation.objects.filter(project_id=project.pk, **kind).exclude(pk__in=leaving)
     return listed.only(*(_SHOWN if project.is_anonymous else _NAMED))
 
 
@@ -68,11 +75,10 @@ def matching(
     project: Project,
     fields: Sequence[tuple[str, str]] = (),
     where: str | None,
-    language: str,
 ) -> QuerySet[Any]:
     """Return the responses that have these values of fields and satisfy an expression without faults."""
     script = partial(script_cache.script_of, project)
-    chosen = selecting.parts(fields=fields, where=where, script=script, language=language, state="state")
+    chosen = selecting.parts(fields=fields, where=where, script=script, state="state")
     for sql, values in chosen:
         responses = responses.filter(RawSQL(sql, values, output_field=BooleanField()))
     return responses
@@ -96,17 +102,23 @@ def of_person(
     return responses.filter(Q(user_id__in=people) | Q(platform_id=term), user_id__in=anybody)
 
 
-def answered_blocks(*, ids: Collection[uuid.UUID]) -> Mapping[uuid.UUID, int]:
-    """How many blocks each of these responses answers."""
-    return dict(fetch_rows(_ANSWERED, [list(ids)])) if ids else {}
+def answered_blocks(*, ids: Collection[uuid.UUID], screened_out: bool = False) -> Mapping[uuid.UUID, int]:
+    """How many blocks each of these responses answers. All or none of them were screened out."""
+    sql = _ANSWERED.format(_KEPT_ROWS if screened_out else _ROWS)
+    return dict(fetch_rows(sql, [list(ids)])) if ids else {}
 
 
-def first_answers(*, ids: Collection[uuid.UUID], project: Project) -> Mapping[uuid.UUID, Sequence[str]]:
-    """The first FIRST answers of these responses in words, in the order of the script."""
+def first_answers(
+    *, ids: Collection[uuid.UUID], project: Project, screened_out: bool = False
+) -> Mapping[uuid.UUID, Sequence[str]]:
+    """The first FIRST answers of these responses in words, in the order of the script. All or none of them
+    were screened out.
+    """
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     asked = [block.id or 0 for block in catalogue.script.blocks if block.asks][:FIRST]
     found: dict[uuid.UUID, dict[int, list[str]]] = {}
-    rows = fetch_rows(_FIRST_ANSWERS, [list(ids), asked]) if ids and asked else []
+    sql = _FIRST_ANSWERS.format(_KEPT_ROWS if screened_out else _ROWS)
+    rows = fetch_rows(sql, [list(ids), asked]) if ids and asked else []
     for response_id, block_id, option_id, value in rows:
         words = catalogue.words(block_id, option_id, value)
         found.setdefault(response_id, {}).setdefault(block_id, []).append(words)

@@ -26,7 +26,7 @@ from surveys.models import Conversation, Project, Reading
 from surveys.services.conversations import repository
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.view import ConversationView, Exchange, of_conversation
-from surveys.services.ground import access
+from surveys.services.ground import access, metadata
 from surveys.services.representations.response import theme_titles
 from surveys.services.responses.service import NO_RESPONSE
 from surveys.services.scripts import editing as scripts
@@ -115,6 +115,7 @@ class ReadResponse:
     scores: Sequence[Score]
     gifts: Sequence[str] | None
     consent: Mapping[str, str]
+    language: str
 
 
 def read(
@@ -125,7 +126,7 @@ def read(
     Raises NotFound and Forbidden as `service.get` does.
     """
     conversation = repository.find(conversation_id=response_id)
-    if conversation is None or not conversation.is_listed or conversation.project_id != project.pk:
+    if conversation is None or not conversation.is_response or conversation.project_id != project.pk:
         raise NotFound(NO_RESPONSE)
     access.require_responses_reader(actor=actor, project=project, at=at, missing=NO_RESPONSE)
     # The value is removed so that no code below unseals the respondent.
@@ -152,6 +153,7 @@ def read(
         _scores(view) if knows_solutions else (),
         _gifts(view) if access.may_own(actor=actor, project=project) else None,
         view.state.consent,
+        metadata.language_name(view.state.language),
     )
 
 

@@ -50,19 +50,23 @@ _LIMIT = 10_001
 # 2.7 ms.
 _HAS_READINGS = "EXISTS (SELECT FROM surveys_codebook k WHERE k.project_id = c.project_id)"
 COLUMNS = f"""
-    c.id, c.session_number, c.completed_at, c.user_id::text, c.platform_id, c.provider, c.started_at,
-    c.updated_at, c.state -> 'scores', c.state -> 'results', c.state -> 'fields', a.blocks, a.options,
-    a.texts, CASE WHEN {_HAS_READINGS} THEN (
+    c.id, c.session_number, CASE WHEN c.is_listed THEN c.completed_at END, c.user_id::text, c.platform_id,
+    c.provider, c.started_at, c.updated_at, c.state -> 'scores', c.state -> 'results', c.state -> 'fields',
+    a.blocks, a.options, a.texts, CASE WHEN {_HAS_READINGS} THEN (
         SELECT json_object_agg(r.block_id, json_build_array(r.sentiment, r.themes))
         FROM surveys_reading r WHERE r.conversation_id = c.id
     ) END AS readings, c.state -> 'follow_ups', c.state -> 'other', c.state -> 'consent',
-    c.is_suspected, c.outcome
+    c.is_suspected, c.outcome, c.state ->> 'language'
 """
 _COURSE = """
     (c.state ->> 'revision')::bigint, (c.state ->> 'at')::int,
     ARRAY(SELECT jsonb_array_elements_text(c.state -> 'path')::bigint)
 """
-ANSWERS = """
+# Responses that were screened out have no answer rows. Their `state` has what the rows would be (rule 6.413).
+KEPT_ROWS = """
+    jsonb_to_recordset(c.state -> 'kept') AS kept(block_id bigint, ordinal int, option_id bigint, value text)
+"""
+_ANSWERS = """
     LEFT JOIN LATERAL (
         SELECT array_agg(block_id ORDER BY block_id, ordinal) AS blocks,
             array_agg(option_id ORDER BY block_id, ordinal) AS options,
@@ -71,9 +75,15 @@ ANSWERS = """
             -- A control character takes six bytes of JSON. To look for some in short values costs too much.
             coalesce(sum(CASE WHEN octet_length(value) > 50 THEN octet_length(to_json(value)::text)
                 ELSE octet_length(value) END), 0) AS size
-        FROM surveys_answer WHERE conversation_id = c.id
+        FROM {}
     ) a ON TRUE
 """
+ANSWERS = _ANSWERS.format("surveys_answer WHERE conversation_id = c.id")
+_KEPT_ANSWERS = _ANSWERS.format(KEPT_ROWS)
+_ALL_ANSWERS = _ANSWERS.format(f"""(
+    SELECT block_id, ordinal, option_id, value FROM surveys_answer WHERE conversation_id = c.id
+    UNION ALL SELECT * FROM {KEPT_ROWS}
+) each""")
 # Responses show times without microseconds. So a response that shows 09:30:00 is not before 09:30:00.
 _FILTERS = {
     "submitted_after": "completed_at >= %s",
@@ -93,7 +103,11 @@ _OPPOSITES = {
     "suspected": "is_suspected <> %s",
 }
 _STATUS = {"completed": "completed_at IS NOT NULL", "partial": "completed_at IS NULL"}
-_OUTCOMES = {"completed": "completed_at IS NOT NULL", "full": f"outcome LIKE '{Conversation.FULL}%%'"}
+_OUTCOMES = {
+    "completed": "completed_at IS NOT NULL",
+    "full": f"outcome LIKE '{Conversation.FULL}%%'",
+    "screened_out": f"outcome LIKE '{Conversation.SCREENED_OUT}%%'",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +134,8 @@ def list_page(
     """A page of a project's responses, oldest first, or newest first if `descending`.
 
     `filters` may contain `status` (`completed`, `partial`; any other value means all), `outcome`,
-    `member_id`, the keys of `_FILTERS`, `fields` of metadata with their values, and `where` with the
-    `language`, as in a `Selection`. With `after`, the page starts after that response and costs the same at
+    `member_id`, the keys of `_FILTERS`, `fields` of metadata with their values, and `where`, as in a
+    `Selection`. With `after`, the page starts after that response and costs the same at
     any depth; the page ends early at MAX_PAGE_BYTES. The total comes from the project's tally; it is counted
     only with filters other than `status`. Raises InvalidRequest for an expression with faults, for a page
     beyond MAX_PAGED_ROWS if there are responses, and for a page by number of more than MAX_PAGE_BYTES.
@@ -177,7 +191,9 @@ def _page(
         _refuse_depth(per_page, ids, values)
     rows_of_page = f"SELECT * FROM surveys_conversation WHERE id IN ({ids})"
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
-    sql = _up_to_a_size(rows_of_page, direction=direction, words=catalogue.longest_words)
+    answers = _KEPT_ANSWERS if _is_of_screened_out(filters) else ANSWERS
+    words = catalogue.longest_words
+    sql = _up_to_a_size(rows_of_page, direction=direction, words=words, answers=answers)
     more = [after] if after is not None else []
     with connection.cursor() as cursor:
         cursor.execute(sql, [*values, *more, per_page + 1, offset, MAX_PAGE_BYTES])
@@ -202,12 +218,12 @@ def _page(
 def get(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> ResponseJson:
     """One response that the actor may read. Raises NotFound for a conversation without any answer."""
     conversation = repository.find(conversation_id=response_id)
-    if conversation is None or not conversation.is_listed:
+    if conversation is None or not conversation.is_response:
         raise NotFound(NO_RESPONSE)
     access.require_responses_reader(actor=actor, project=conversation.project, at=at, missing=NO_RESPONSE)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT {COLUMNS} FROM surveys_conversation c {ANSWERS} WHERE c.id = %s", [response_id]
+            f"SELECT {COLUMNS} FROM surveys_conversation c {_ALL_ANSWERS} WHERE c.id = %s", [response_id]
         )
         row = cursor.fetchone()
     if row is None:
@@ -220,7 +236,7 @@ def get(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> ResponseJson:
 def delete(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> None:
     """Delete a response, and remove it from counts, limits and quotes. On a poll this retracts the vote."""
     conversation = repository.lock(conversation_id=response_id)
-    if conversation is None or not conversation.is_listed:
+    if conversation is None or not conversation.is_response:
         raise NotFound(NO_RESPONSE)
     access.require_owner(actor=actor, project=conversation.project, missing=NO_RESPONSE)
     quotes.remove(project_id=conversation.project_id, conversation_id=conversation.pk)
@@ -240,7 +256,8 @@ def given_by(*, project: Project, user_id: int) -> Iterator[ResponseJson]:
     serialize, last = response_serializer(project), uuid.UUID(int=0)
     sql = _up_to_a_size(
         f"SELECT * FROM surveys_conversation WHERE project_id = %s AND user_id = %s AND id > %s "
-        f"ORDER BY id LIMIT {HISTORY_BATCH}"
+        f"ORDER BY id LIMIT {HISTORY_BATCH}",
+        answers=_ALL_ANSWERS,
     )
     while rows := statements.fetch_rows(sql, [project.pk, user_id, last, MAX_BATCH_BYTES]):
         yield from (serialize(row[:-2]) for row in rows)
@@ -262,6 +279,7 @@ def batches(
     sql = _up_to_a_size(
         f"SELECT * FROM surveys_conversation WHERE {where} AND id > %s ORDER BY id LIMIT %s",
         more=f", {_COURSE}" if with_course else "",
+        answers=_KEPT_ANSWERS if _is_of_screened_out(filters) else ANSWERS,
     )
     last, limit = uuid.UUID(int=0), FIRST_BATCH
     while rows := statements.fetch_rows(sql, [*values, last, limit, MAX_BATCH_BYTES]):
@@ -294,7 +312,9 @@ def size_of_a_row(words: int) -> str:
     )"""
 
 
-def _up_to_a_size(conversations: str, *, direction: str = "ASC", more: str = "", words: int = 0) -> str:
+def _up_to_a_size(
+    conversations: str, *, direction: str = "ASC", more: str = "", words: int = 0, answers: str = ANSWERS
+) -> str:
     """A statement that reads these conversations with their answers up to a number of bytes.
 
     The number of bytes is the last parameter of the statement. The first row is always read. `more` are
@@ -306,7 +326,7 @@ def _up_to_a_size(conversations: str, *, direction: str = "ASC", more: str = "",
         SELECT * FROM (
             SELECT {COLUMNS}{more}, {size} AS size,
                 sum({size}) OVER (ORDER BY c.id {direction})::bigint AS upto
-            FROM ({conversations}) c {ANSWERS}
+            FROM ({conversations}) c {answers}
         ) part
         WHERE upto - size < %s
         ORDER BY id {direction}
@@ -341,7 +361,12 @@ def _by_user(project: Project, filters: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _where(project: Project, filters: Mapping[str, object]) -> tuple[str, list[Any]]:
-    parts, values = ["project_id = %s", "is_listed"], [project.pk]
+    parts, values = ["project_id = %s"], [project.pk]
+    if _is_of_screened_out(filters):  # all of them are partial
+        parts.append("NOT is_listed" if filters.get("status") != "completed" else "FALSE")
+        filters = {**filters, "status": None}
+    else:
+        parts.append("is_listed")
     for known, name in ((_STATUS, "status"), (_OUTCOMES, "outcome")):
         if condition := known.get(str(filters.get(name))):
             parts.append(condition)
@@ -354,13 +379,17 @@ def _where(project: Project, filters: Mapping[str, object]) -> tuple[str, list[A
         fields=cast(Sequence[tuple[str, str]], filters.get("fields") or ()),
         where=cast(str | None, filters.get("where")),
         script=partial(script_cache.script_of, project),
-        language=str(filters.get("language")),
         state="state",
     )
     for condition, own in chosen:
         parts.append(condition)
         more += own
     return " AND ".join(parts), [*values, *more]
+
+
+def _is_of_screened_out(filters: Mapping[str, object]) -> bool:
+    """Whether the filters select those responses that were screened out, which nothing else selects."""
+    return filters.get("outcome") == Conversation.SCREENED_OUT
 
 
 def _refuse_depth(per_page: int, ids: str, values: list[Any]) -> NoReturn:

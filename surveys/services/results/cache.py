@@ -7,7 +7,8 @@ a change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Lock
@@ -139,6 +140,17 @@ def _shown(project: Project, selection: Selection, at: datetime, max_wait: float
     if not isinstance(found, Figures):
         raise Unavailable(very_large.BUSY, retry_after=very_large.SECONDS_TO_RETRY)
     return ShownFigures(found, at)
+
+
+def totals(*, projects: Sequence[Project], at: datetime) -> dict[int, dict[str, int]]:
+    """The counts to show beside anonymous projects (`steps.totals`).
+
+    A project whose counts take a step is counted, so that all its figures change at one moment.
+    """
+    for project in steps.due(projects=projects) if projects else ():
+        with suppress(Unavailable):  # The earlier counts are shown until the process has time.
+            counted(project=project, at=at)
+    return steps.totals(projects=projects) if projects else {}
 
 
 def sentiments(*, project: Project) -> Sentiments:

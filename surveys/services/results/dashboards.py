@@ -18,7 +18,6 @@ from communities.ground.audit_actions import Action
 from communities.ground.errors import refuse
 from communities.ground.sent_text import sent_text
 from communities.ground.transactions import in_transaction
-from communities.services.tenants import settings as community_settings
 from surveys.engine.script import QUESTIONS
 from surveys.models import Dashboard, Project
 from surveys.services.counting.counts import Selection
@@ -41,14 +40,7 @@ def of(project: Project) -> Dashboard | None:
 
 def selection_of(dashboard: Dashboard) -> Selection:
     """The responses that a dashboard counts, and their weight."""
-    if not dashboard.is_narrowed:
-        return Selection()
-    language = community_settings.language(community_id=dashboard.project.community_id)
-    return Selection(
-        where=dashboard.where or None,
-        language=language if dashboard.where else "",
-        weight_by=dashboard.weight_by or None,
-    )
+    return Selection(where=dashboard.where or None, weight_by=dashboard.weight_by or None)
 
 
 def chosen(dashboard: Dashboard, blocks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

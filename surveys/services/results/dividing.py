@@ -6,6 +6,7 @@
 12:groups               promoters, passives and detractors
 score, score_sea:10     a variable of scores, in bands
 field.customer          the values of a field
+language                the languages in which responses were asked for
 completed.week          the times of completion by `day`, `week` or `month`, in UTC
 completed.week:Asia/Tokyo   the same in a time zone
 """
@@ -23,6 +24,7 @@ from zoneinfo import available_timezones
 from communities.ground.errors import refuse
 from communities.ground.rounding import Rounding
 from communities.ground.statements import Part, fetch_rows
+from surveys.engine import where as whole_responses
 from surveys.engine.language import references
 from surveys.engine.language.values import plain_digits
 from surveys.engine.script import CALCULATED, SCALES, Block, Script
@@ -35,6 +37,7 @@ from surveys.services.ground import selecting
 from surveys.services.ground.anonymity import rounding_of
 
 FIELD = "field."
+LANGUAGE = whole_responses.LANGUAGE
 COMPLETED = "completed."
 PERIODS = ("day", "week", "month")
 GROUPS = "groups"
@@ -49,8 +52,8 @@ _NPS_GROUPS = {
     "promoters": "Promoters (9 and 10)",
 }
 NOTHING = (
-    "`{}` must be the id of a question of this project, `field.` and a name, `completed.day`, `.week` or "
-    "`.month`, or a variable of scores."
+    "`{}` must be the id of a question of this project, `field.` and a name, `language`, `completed.day`, "
+    "`.week` or `.month`, or a variable of scores."
 )
 
 
@@ -96,6 +99,8 @@ def dividing(
         return _field(asked, project, most)
     if asked.what.startswith(COMPLETED):
         return _times(asked, project, most)
+    if asked.what == LANGUAGE:
+        return _languages(asked, most)
     if not asked.what.isdigit():
         return _variable(asked, project, script, most, derives)
     for each in reported:
@@ -148,6 +153,23 @@ def _field(asked: Asked, project: Project, most: int) -> Values:
         (*entries, DistributionEntry((None, ""), "", NOT_GIVEN)),
         is_open=True,
         order="frequent",
+        parameter=asked.parameter,
+    )
+
+
+def _languages(asked: Asked, most: int) -> Values:
+    if asked.how:
+        asked.refuse("Languages are compared as they are, without bands.")
+    unknown = DistributionEntry((None, ""), "", "Not known")
+    mark: Part = ("coalesce(c.state->>'language', '')", [])
+    return Values(
+        LANGUAGE,
+        "Language",
+        mark,
+        most,
+        (unknown,),
+        is_open=True,
+        order="language",
         parameter=asked.parameter,
     )
 

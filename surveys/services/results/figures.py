@@ -12,8 +12,10 @@ All figures are counted at the same moment.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db.models import Sum
@@ -38,9 +40,10 @@ from surveys.services.counting.counts import (
 )
 from surveys.services.counting.divisions import Dividing, Values, name_of
 from surveys.services.counting.themes import CountedReadings
-from surveys.services.ground import metadata
+from surveys.services.ground import field_groups, metadata
 from surveys.services.results import derived, dividing, steps, weighing
 from surveys.services.scripts import cache as script_cache
+from surveys.services.scripts.additions import Additions
 from surveys.services.scripts.storage import StoredScript
 
 __all__ = [
@@ -181,9 +184,10 @@ def count(
     results or fields over `most_derived` responses or more.
 
     `drop_off.left` counts the unfinished conversations at a block; its percentage is of all conversations
-    begun, those without an answer included.
+    begun, those without an answer included; of a block that was added later, of those that could see it.
     """
-    stored = script_cache.get(project.pk, project.revision).stored
+    cached = script_cache.get(project.pk, project.revision)
+    stored, added = cached.stored, cached.additions(project.pk)
     reported = reported_blocks(stored)
     refuse_fields(project, selection)
     entries = _computed_entries(project, stored.script, derives, counts_fields)
@@ -205,7 +209,25 @@ def count(
         derives=derives,
         most_derived=most_derived,
     )
-    return _figures(stored.script, reported, counts, by, fields)
+    seen = _could_see(project, stored.script, reported, selection, added, max_wait)
+    return _figures(stored.script, reported, counts, by, fields, added, seen)
+
+
+def _could_see(
+    project: Project,
+    script: Script,
+    reported: Sequence[ReportedBlock],
+    selection: Selection,
+    added: Additions,
+    max_wait: float | None,
+) -> Mapping[int, tuple[int, int]]:
+    """How many could see each block that was added later; nothing is counted if there is none."""
+    revisions = {each.id: added.blocks[each.id].revision for each in reported if each.id in added.blocks}
+    if not revisions:
+        return {}
+    is_large = responses(project.pk) >= large.LARGE
+    with large.counting_slot(max_wait=max_wait) if is_large else nullcontext():
+        return counting.could_see(project.pk, selection, script, revisions, max_wait=max_wait)
 
 
 def shown(
@@ -227,12 +249,14 @@ def shown(
         found = count(project=project, selection=selection, max_wait=max_wait, derives=False)
         return ShownFigures(found, at)
     assert selection == ALL
-    stored = script_cache.get(project.pk, project.revision).stored
+    cached = script_cache.get(project.pk, project.revision)
+    stored = cached.stored
     reported = reported_blocks(stored)
     now = counting.count_answers(project.pk, stored, reported, ALL, None, max_wait=max_wait, derives=False)
     types = {each.id: each.block.type for each in reported}
-    counts, counted_at = steps.counts(project=project, now=now, types=types, at=at)
-    return ShownFigures(_figures(stored.script, reported, counts, None, {}), counted_at)
+    counts, counted_at = steps.counts(project=project, now=now, script=stored.script, types=types, at=at)
+    added = cached.additions(project.pk)
+    return ShownFigures(_figures(stored.script, reported, counts, None, {}, added, {}), counted_at)
 
 
 def _figures(
@@ -241,15 +265,18 @@ def _figures(
     counts: AnswerCounts,
     by: Dividing,
     fields: Mapping[str, Sequence[str]],
+    added: Additions,
+    seen: Mapping[int, tuple[int, int]],
 ) -> Figures:
     shown = [each for each in reported if not each.is_archived or counts.groups.get(each.id)]
     segments = None if by is None else segments_of(by, counts)
-    found = _figures_of(script, shown, counts, segments, fields)
+    of = partial(_figures_of, script, shown, segments=segments, fields=fields, added=added, seen=seen)
+    found = of(counts)
     if by is not None and segments is not None:
         found = replace(found, segment_by=_segment_by(by, segments))
     if counts.weighted is None:
         return found
-    weighted = _figures_of(script, shown, counts.weighted, segments, fields, unweighted=counts.derived)
+    weighted = of(counts.weighted, unweighted=counts.derived)
     if by is not None and segments is not None:
         sums = segments_of(by, counts.weighted)
         own = [weighing.amount(sums.get(each, 0)) for each in segments]
@@ -270,8 +297,11 @@ def _figures_of(
     script: Script,
     shown: Sequence[ReportedBlock],
     counts: AnswerCounts,
+    *,
     segments: Mapping[statistics.DistributionEntry, int] | None,
     fields: Mapping[str, Sequence[str]],
+    added: Additions,
+    seen: Mapping[int, tuple[int, int]],
     unweighted: derived_counting.Counted | None = None,
 ) -> Figures:
     read = CountedReadings.of(counts.themes)
@@ -281,11 +311,24 @@ def _figures_of(
         conversation_count=counts.listed,
         completion_count=counts.completed,
         response_count=sum(group.people for groups in counts.groups.values() for group in groups),
-        blocks=[_block(each, counts, segments, read) for each in shown],
+        blocks=[
+            _block(each, counts, segments, read, seen.get(each.id)) | _since(each, added) for each in shown
+        ],
         scores=None if computed is None else derived.scores(script, computed, entries, unweighted),
         variables=[] if computed is None else derived.variables(script, computed, entries, unweighted),
         fields=field_counting.figures(fields, counts.sent, entries),
     )
+
+
+def _since(reported: ReportedBlock, added: Additions) -> dict[str, Any]:
+    """Since when a block and its options are asked, if they were added after the opening."""
+    own = added.blocks.get(reported.id)
+    options = [
+        {"option_id": option.id, "since": field_groups.as_text(added.options[option.id].at)}
+        for option in (*reported.block.options, *reported.removed)
+        if option.id in added.options and added.options[option.id] != own
+    ]
+    return {"since": own and field_groups.as_text(own.at), "added_options": options}
 
 
 def right_sets(*, project: Project, script: Script, selection: Selection) -> Mapping[int, int]:
@@ -424,7 +467,9 @@ def _block(
     counts: AnswerCounts,
     segments: Mapping[statistics.DistributionEntry, int] | None,
     read: CountedReadings,
+    seen: tuple[int, int] | None,
 ) -> dict[str, Any]:
+    """The figures of a block. `seen` are the responses and conversations that could see it, if not all."""
     block = reported.block
     groups = counts.groups.get(reported.id, [])
     themes = read.question(reported.id)
@@ -438,8 +483,9 @@ def _block(
         "is_archived": reported.is_archived,
         "drop_off": {
             "left": left,
-            "percentage": statistics.percentage(left, counts.listed + counts.unlisted),
+            "percentage": statistics.percentage(left, seen[1] if seen else counts.listed + counts.unlisted),
         },
+        "could_see_count": seen and seen[0],
         **statistics.summarize(block, reported.removed, groups),
         "histogram": statistics.histogram(block, groups),
         "open_text": themes and themes.as_json(answer_count=sum(group.people for group in groups)),

@@ -31,12 +31,13 @@ Period = Literal["day", "week", "month"]
 MOST_PERIODS = 62  # days or weeks; of longer times there are months
 MOST_SCORES = 14  # the same for scores, which need some answers each
 UTC = ZoneInfo("UTC")
+_SCREENED_OUT = "(c.completed_at IS NOT NULL AND NOT c.is_listed)"
 # Paths are grouped before they are unpacked, because most respondents have one of a few.
 _SQL = """
-    WITH chosen AS MATERIALIZED (
-        SELECT c.started_at, c.completed_at, c.state->'path' AS path, c.provider
+    WITH everybody AS MATERIALIZED (
+        SELECT c.started_at, c.completed_at, c.state->'path' AS path, c.provider, NOT {screened} AS counts
         FROM surveys_conversation c WHERE {where}
-    )
+    ), chosen AS (SELECT * FROM everybody WHERE counts)
     SELECT json_build_object(
         'begun', (SELECT json_agg(json_build_array(day, people)) FROM (
             SELECT (started_at AT TIME ZONE %s)::date AS day, count(*) AS people FROM chosen GROUP BY 1
@@ -50,6 +51,7 @@ _SQL = """
                 SELECT path, count(*) AS people FROM chosen GROUP BY 1
             ) paths, LATERAL (SELECT DISTINCT jsonb_array_elements(path)::bigint) passed(block_id) GROUP BY 1
         ) blocks),
+        'screened_out', (SELECT count(*) FROM everybody WHERE NOT counts),
         'seconds', (
             SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM completed_at - started_at))
             FROM chosen WHERE completed_at IS NOT NULL AND provider != 'import' AND NOT %s
@@ -79,12 +81,15 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Participation:
-    """`seconds` is the median time from the beginning to the end; None on anonymous projects."""
+    """`screened_out` are in no other number. `seconds` is the median time from the beginning to the end; None
+    on anonymous projects.
+    """
 
     period: Period
     zone: str
     spans: Sequence[Span]
     blocks: Sequence[Reach]
+    screened_out: int
     seconds: float | None
 
 
@@ -110,7 +115,7 @@ def read(
         zone = UTC
     counted = figures.count(project=project, selection=selection, derives=False)
     where, values = counts.condition_of(project.pk, selection, script)
-    chosen = _SQL.format(where=where or "c.project_id = %s")
+    chosen = _SQL.format(where=where or "c.project_id = %s", screened=_SCREENED_OUT)
     part = chosen, [*(values or [project.pk]), zone.key, zone.key, project.is_anonymous]
     is_large = figures.responses(project.pk) >= large.LARGE
     with large.counting_slot(max_wait=large.SECONDS_FOR_SHOWN) if is_large else nullcontext():
@@ -128,7 +133,7 @@ def read(
         if block["block_type"] in QUESTIONS and not block["is_archived"]
     ]
     period, spans = _spans(found)
-    return Participation(period, zone.key, spans, blocks, found["seconds"])
+    return Participation(period, zone.key, spans, blocks, found["screened_out"], found["seconds"])
 
 
 def scores(

@@ -21,8 +21,8 @@ from surveys.services.results.figures import ALL
 BlockJson = Mapping[str, Any]
 
 NOTHING = "There are no results at this address."
-_DESCRIPTION = ("block_id", "block_name", "block_type", "prompt", "position")
-_COUNTED = ("response_count", "distribution", "stats", "histogram", "ranking", "nps")
+_DESCRIPTION = ("block_id", "block_name", "block_type", "prompt", "position", "since", "added_options")
+_COUNTED = ("response_count", "distribution", "stats", "histogram", "ranking", "nps", "could_see_count")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,15 @@
 """Figures of anonymous projects for people who may not read single responses; these figures change in steps.
 
-    counts(project=…, now=…, types=…, at=…)             the counts to show, and since when
+    counts(project=…, now=…, script=…, …)               the counts to show, and since when
     texts(project=…, analysis_id=…, blocks=…)           what to show of an analysis of open texts
     totals(projects=…)                                  the counts to show beside each project
+    due(projects=…)                                     the projects whose counts would take a step
 
 Figures of a block, readings of its texts and counts of responses change only when at least five responses
 differ from what is shown (rule 7.12, `anonymity.may_replace`). They also differ by five from each of the few
-states before (`_step`). The shown figures are stored, so that every process shows the same figures, also
-after a restart.
+states before (`_step`). Figures of a block change only together with the numbers of responses: a moment that
+the answers of the block decided would tell the answer that came last (rule 7.12). The shown figures are
+stored, so that every process shows the same figures, also after a restart.
 These readers never get a selection or segments: `surveys.services.ground.access`.
 
 Everything that shows counts uses one stored state. An analysis with counts of its own could differ from the
@@ -25,6 +27,8 @@ from typing import Any, TypeVar
 import orjson
 
 from communities.ground.transactions import in_transaction
+from surveys.engine.language import references
+from surveys.engine.script import Script
 from surveys.engine.statistics import AnswerGroup
 from surveys.models import Project, ShownFigures
 from surveys.services.counting.counts import AnswerCounts
@@ -35,7 +39,7 @@ State = TypeVar("State")
 BlockJson = Mapping[str, Any]
 GroupJson = Sequence[Any]
 GroupsJson = Sequence[Any]  # The type of a block, and the block's groups.
-TotalsJson = Sequence[int]  # The numbers of listed responses, of completed responses, and of answered blocks.
+TotalsJson = Sequence[int]  # The numbers of listed and of completed responses.
 # After deletions or changes of responses, figures may return close to the figures before the last step.
 EARLIER_STATES = 3
 
@@ -51,7 +55,7 @@ class _Shown:
     counted_at: str = ""
     listed: int = 0
     completed: int = 0
-    answered: int = 0  # The number of answered blocks in all responses.
+    answered: int = 0  # The number of answered blocks, of those whose figures are shown.
     groups: Mapping[str, Sequence[GroupJson]] = field(default_factory=dict)  # The groups by block id.
     # The types of the blocks at the time of the count.
     types: Mapping[str, str] = field(default_factory=dict)
@@ -66,13 +70,13 @@ class _Shown:
 
 
 def counts(
-    *, project: Project, now: AnswerCounts, types: Mapping[int, str], at: datetime
+    *, project: Project, now: AnswerCounts, script: Script, types: Mapping[int, str], at: datetime
 ) -> tuple[AnswerCounts, datetime]:
     """Return the counts to show instead of the current counts, and when they were counted.
 
     `types` are the types of the blocks in the current counts.
     """
-    shown = _moved_on(project, _row(project), lambda shown: _with_counts(shown, now, types, at))
+    shown = _moved_on(project, _row(project), lambda shown: _with_counts(shown, now, script, types, at))
     stepped = replace(
         now,
         listed=shown.listed,
@@ -106,17 +110,25 @@ def texts(*, project: Project, analysis_id: int, blocks: Iterable[BlockJson]) ->
 
 def totals(*, projects: Sequence[Project]) -> dict[int, dict[str, int]]:
     """Return, for each project, the `completion_count` and `response_count` to show instead of the loaded
-    counts.
+    counts: those of its last step.
     """
     rows = ShownFigures.objects.in_bulk([project.pk for project in projects])
-    return {project.pk: _totals(project, rows.get(project.pk)) for project in projects}
+    shown = {project.pk: _read(rows.get(project.pk)) for project in projects}
+    return {
+        pk: {"completion_count": each.completed, "response_count": each.answered}
+        for pk, each in shown.items()
+    }
 
 
-def _totals(project: Project, row: ShownFigures | None) -> dict[str, int]:
+def due(*, projects: Sequence[Project]) -> list[Project]:
+    """The projects whose loaded counts would take a step."""
+    rows = ShownFigures.objects.in_bulk([project.pk for project in projects])
+    return [each for each in projects if _is_due(each, _read(rows.get(each.pk)))]
+
+
+def _is_due(project: Project, shown: _Shown) -> bool:
     listed: int = getattr(project, "listed_count")  # noqa: B009 - an annotation
-    now = (listed, project.completion_count, project.response_count)
-    shown = _moved_on(project, row, lambda shown: _with_totals(shown, *now))
-    return {"completion_count": shown.completed, "response_count": shown.answered}
+    return _totals_step(shown, listed, project.completion_count) is not None
 
 
 def _step(
@@ -137,44 +149,95 @@ def _step(
     return shown, list(earlier)
 
 
-def _with_totals(shown: _Shown, listed: int, completed: int, answered: int) -> _Shown:
-    """The shown state with new counts of responses; the three counts change together."""
-    before = [shown.listed, shown.completed, shown.answered]
+def _totals_step(shown: _Shown, listed: int, completed: int) -> tuple[int, int, list[TotalsJson]] | None:
+    """The next numbers of responses, and the numbers before; None if too few responses differ."""
+    before = [shown.listed, shown.completed]
     step, earlier = _step(
         before if any(before) else None,
         shown.earlier_totals,
-        [listed, completed, answered],
+        [listed, completed],
         differ=_totals_differ,
     )
-    if step is None or step == before:
-        return shown
-    listed, completed, answered = step
-    return replace(shown, listed=listed, completed=completed, answered=answered, earlier_totals=earlier)
+    return None if step is None or step == before else (listed, completed, earlier)
 
 
-def _with_counts(shown: _Shown, now: AnswerCounts, types: Mapping[int, str], at: datetime) -> _Shown:
+def _with_counts(
+    shown: _Shown, now: AnswerCounts, script: Script, types: Mapping[int, str], at: datetime
+) -> _Shown:
     if now.changes <= shown.changes:  # This count is older than the state that another process has stored.
         return shown
+    totals = _totals_step(shown, now.listed, now.completed)
+    if totals is None:
+        return shown if shown.counted_at else replace(shown, changes=now.changes, counted_at=at.isoformat())
+    listed, completed, earlier_totals = totals
     groups, types_shown, earlier = dict(shown.groups), dict(shown.types), dict(shown.earlier)
+    steps: dict[str, _BlockStep] = {}
     for block_id in {*groups, *map(str, now.groups)}:
         counted_groups = sorted(map(_group_as_json, now.groups.get(int(block_id), ())), key=repr)
         before = [types_shown.get(block_id, ""), groups[block_id]] if groups.get(block_id) else None
         new = [types.get(int(block_id), ""), counted_groups]
-        step, earlier[block_id] = _step(before, earlier.get(block_id, []), new, differ=_groups_differ)
+        steps[block_id] = _BlockStep(
+            before, new, *_step(before, earlier.get(block_id, []), new, differ=_groups_differ)
+        )
+    for block_id in _agreeing(steps, script):
+        step, earlier[block_id] = steps[block_id].step, steps[block_id].earlier
         if step is not None:
             types_shown[block_id], groups[block_id] = step
-    answered = sum(group.people for groups in now.groups.values() for group in groups)
-    counted = _with_totals(shown, now.listed, now.completed, answered)
-    if counted == shown and groups == shown.groups and shown.counted_at:
+    people = [sum(people for _, _, _, people, *_ in each) for each in groups.values()]
+    if max(people, default=0) > listed:  # A block still shows answers that are gone.
         return shown
     return replace(
-        counted,
+        shown,
         changes=now.changes,
         counted_at=at.isoformat(),
+        listed=listed,
+        completed=completed,
+        answered=sum(each for each in people if anonymity.is_enough(each, least=anonymity.LEAST_ANSWERS)),
+        earlier_totals=earlier_totals,
         groups=groups,
         types=types_shown,
         earlier=earlier,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _BlockStep:
+    """The shown groups of a block, the counted ones, and what `_step` makes of both."""
+
+    before: GroupsJson | None
+    now: GroupsJson
+    step: GroupsJson | None
+    earlier: Sequence[GroupsJson]
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the step shows all answers that were counted."""
+        return (self.step or [None, []])[1] == self.now[1]
+
+    @property
+    def has_shrunk(self) -> bool:
+        before = _rows(self.before[1], by_point=False) if self.before else {}
+        return before.get("people", 0) > _rows(self.now[1], by_point=False)["people"]
+
+
+def _agreeing(steps: Mapping[str, _BlockStep], script: Script) -> set[str]:
+    """The blocks that take their step, so that all figures on a page agree.
+
+    A block behind a condition waits until the questions in the condition show all answers. These questions
+    wait while it shows answers that are gone.
+    """
+    needs = {
+        str(script.blocks[n].id): {str(script.blocks[other].id) for other in named} & steps.keys()
+        for n, named in references.behind_conditions(script).items()
+    }
+    current = {block_id for block_id, each in steps.items() if each.is_current}
+    while True:
+        late = {block_id for block_id in current if needs.get(block_id, set()) - current}
+        for block_id in (each for each in steps.keys() - current if steps[each].has_shrunk):
+            late |= needs.get(block_id, set()) & current
+        if not late:
+            return current
+        current -= late
 
 
 def _with_texts(shown: _Shown, analysis_id: int, now: Mapping[str, BlockJson]) -> _Shown:
@@ -192,10 +255,8 @@ def _with_texts(shown: _Shown, analysis_id: int, now: Mapping[str, BlockJson]) -
 
 
 def _totals_differ(earlier: TotalsJson | None, now: TotalsJson) -> bool:
-    """Return whether the numbers of listed or completed responses differ enough. One response may answer many
-    blocks, so answered blocks are ignored.
-    """
-    return anonymity.may_replace(dict(enumerate((earlier or [])[:2])), dict(enumerate(now[:2])))
+    """Return whether the numbers of listed or completed responses differ enough."""
+    return anonymity.may_replace(dict(enumerate((earlier or [])[:2])), dict(enumerate(now)))
 
 
 def _groups_differ(earlier: GroupsJson | None, now: GroupsJson) -> bool:

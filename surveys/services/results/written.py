@@ -170,7 +170,6 @@ def _answering(
         project=project,
         fields=selection.fields,
         where=selection.where,
-        language=selection.language,
     )
     asked = KeyTransform(str(block_id), KeyTransform("follow_ups", "state"))
     text: Any = Subquery(_answer_to(block_id)[:1])

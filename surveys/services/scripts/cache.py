@@ -24,7 +24,8 @@ from surveys.engine.language.values import day_in_words
 from surveys.engine.rules.warnings import warnings
 from surveys.engine.script import Block, Option, Script
 from surveys.models import Project
-from surveys.services.scripts import storage
+from surveys.services.scripts import additions, storage
+from surveys.services.scripts.additions import Additions
 from surveys.services.scripts.storage import StoredScript
 
 # In bytes: the JSON of all cached scripts. In memory they take six times as much, 180 MB.
@@ -94,6 +95,7 @@ class CachedScript:
     stored: StoredScript
     _rendered: dict[tuple[bool, bool], bytes] = field(default_factory=dict)
     _warned: dict[tuple[object, ...], bytes] = field(default_factory=dict)
+    _added: list[Additions] = field(default_factory=list)
 
     @property
     def script(self) -> Script:
@@ -111,6 +113,12 @@ class CachedScript:
             {block.id: block for block in blocks if block.id is not None},
             {option.id: option for option in options if option.id is not None},
         )
+
+    def additions(self, project_id: int) -> Additions:
+        """What was added after the opening. Runs two statements the first time."""
+        if not self._added:
+            self._added.append(additions.read(project_id))
+        return self._added[0]
 
     def rendered_blocks(self, *, outro: bool, solutions: bool) -> bytes:
         """The array of blocks as JSON, with or without the solutions, cached for the latest arguments."""

@@ -82,6 +82,7 @@ TABLE: dict[str, Row] = {
     "project.close": Row(OWN_OR_ANY, 200),
     "project.clone": Row(CREATORS, 201),
     "script.retrieve": Row(EVERYBODY, 200),
+    "script.read_block": Row(EVERYBODY, 200),
     "script.update": Row(OWN_OR_ANY_DRAFT, 200, {"blocks": []}, DRAFT),
     # No model is connected there.
     "script.convert": Row(CREATORS, 200, {"format": "text", "content": "1. Why?"}),
@@ -127,6 +128,7 @@ INACTIVE, PRIVATE, ANONYMOUS = (
 STATES: dict[str, list[tuple[Mapping[str, str], str]]] = {
     "project.retrieve": [(INACTIVE, READERS_OF_DRAFTS)],
     "script.retrieve": [(INACTIVE, READERS_OF_DRAFTS)],
+    "script.read_block": [(INACTIVE, READERS_OF_DRAFTS)],
     **{
         action: [(PRIVATE, OWN_OR_ANY), (ANONYMOUS, OWN_OR_ANY)]
         for action in (

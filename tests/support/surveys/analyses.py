@@ -6,7 +6,8 @@ In an answer, `#slow` is the theme Slow, and `+` and `-` are its mood. The whole
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -121,6 +122,17 @@ class Failing(Reads):
         if fault is not None:
             raise fault
         return super().assign_themes(batch)
+
+
+@contextmanager
+def connected(provider: Any) -> Iterator[None]:
+    """Replace the installation's provider while a scene of many tests is made."""
+    with (
+        override_settings(AI_PROVIDER="anthropic", AI_CALLS_AT_ONCE=1),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(ai, "get_provider", lambda: provider)
+        yield
 
 
 @pytest.fixture(name="connect")

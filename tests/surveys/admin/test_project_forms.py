@@ -45,60 +45,95 @@ def at(value: Any, path: str) -> Any:
     return value
 
 
-@pytest.mark.parametrize(
-    ("name", "changes", "path", "stored"),
-    [
-        ("delivery", {"participation": "open_web"}, "delivery.audience.participation", "open_web"),
-        (
-            "delivery",
-            {"required_role_ids": "123\n456"},
-            "delivery.audience.required_role_ids",
-            ["123", "456"],
-        ),
-        ("delivery", {"privacy_mode": "semi-private"}, "settings.privacy_mode", "semi-private"),
-        ("delivery", {"max_completes_per_user": "2"}, "settings.max_completes_per_user", 2),
-        (
-            "delivery",
-            {"address_fields": "source\n campaign \n\nsource"},
-            "settings.hidden_fields",
-            ["source", "campaign"],
-        ),
-        (
-            "delivery",
-            {"address_fields": "campaign: mail, poster"},
-            "settings.hidden_fields",
-            {"campaign": ["mail", "poster"]},
-        ),
-        ("delivery", {"message": "Come!"}, "delivery.invitation.message", "Come!"),
-        ("delivery", {"border_color": "4b4fcc"}, "delivery.invitation.border_color", "4b4fcc"),
-        ("delivery", {"info_display": "embed"}, "delivery.invitation.embed_config.info_display", "embed"),
-        ("delivery", {"footer": "Ours"}, "delivery.invitation.footer", "Ours"),
-        ("delivery", {"answer_button_color": "3"}, "delivery.invitation.answer_button_color", 3),
-        ("look", {"name": "New"}, "name", "New"),
-        ("rename", {"name": "New"}, "name", "New"),
-        ("look", {"theme_id": "5"}, "presentation.theme_id", 5),
-        ("look", {"interviewer_id": "2"}, "presentation.interviewer_id", 2),
-        ("look", {"branding": "Us"}, "presentation.branding", "Us"),
-        ("look", {"chart_emoji": "♞"}, "presentation.chart_emoji", "♞"),
-        ("rewards", {"use_xp": "on"}, "rewards.use_xp", True),
-        ("rewards", {"achievement_enabled": "on"}, "rewards.achievement_enabled", True),
-        ("rewards", {"achievement_name": "Knight"}, "rewards.achievement_name", "Knight"),
-        ("rewards", {"discord_role_id": "99"}, "rewards.discord_role_id", "99"),
-        ("rewards", {"scoring_enabled": "on"}, "scoring.enabled", True),
-        ("share", {"share_results": "on"}, "settings.share_results", True),
-        ("share", {"reveal_results": "on"}, "settings.reveal_results", True),
-        ("share", {"is_cloneable": None}, "info.is_cloneable", False),
-    ],
-)
-def test_a_field_is_written_where_the_contract_has_it(
-    staff: Staff, name: str, changes: dict[str, Any], path: str, stored: Any
+FIELDS: list[tuple[str, dict[str, tuple[Any, str, Any]]]] = [
+    (
+        "delivery",
+        {
+            "participation": ("open_web", "delivery.audience.participation", "open_web"),
+            "required_role_ids": ("123\n456", "delivery.audience.required_role_ids", ["123", "456"]),
+            "privacy_mode": ("semi-private", "settings.privacy_mode", "semi-private"),
+            "max_completes_per_user": ("2", "settings.max_completes_per_user", 2),
+            "address_fields": (
+                "source\n campaign \n\nsource",
+                "settings.hidden_fields",
+                ["source", "campaign"],
+            ),
+            "message": ("Come!", "delivery.invitation.message", "Come!"),
+            "border_color": ("4b4fcc", "delivery.invitation.border_color", "4b4fcc"),
+            "info_display": ("embed", "delivery.invitation.embed_config.info_display", "embed"),
+            "footer": ("Ours", "delivery.invitation.footer", "Ours"),
+            "answer_button_color": ("3", "delivery.invitation.answer_button_color", 3),
+        },
+    ),
+    (
+        "delivery",
+        {
+            "address_fields": (
+                "campaign: mail, poster",
+                "settings.hidden_fields",
+                {"campaign": ["mail", "poster"]},
+            )
+        },
+    ),
+    ("rename", {"name": ("New", "name", "New")}),
+    (
+        "look",
+        {
+            "name": ("Newer", "name", "Newer"),
+            "theme_id": ("5", "presentation.theme_id", 5),
+            "interviewer_id": ("2", "presentation.interviewer_id", 2),
+            "branding": ("Us", "presentation.branding", "Us"),
+            "chart_emoji": ("♞", "presentation.chart_emoji", "♞"),
+        },
+    ),
+    (
+        "rewards",
+        {
+            "use_xp": ("on", "rewards.use_xp", True),
+            "achievement_name": ("Knight", "rewards.achievement_name", "Knight"),
+            "discord_role_id": ("99", "rewards.discord_role_id", "99"),
+        },
+    ),
+    ("rewards", {"achievement_enabled": ("on", "rewards.achievement_enabled", True)}),
+    ("rewards", {"scoring_enabled": ("on", "scoring.enabled", True)}),
+    ("share", {"share_results": ("on", "settings.share_results", True)}),
+    (
+        "share",
+        {
+            "reveal_results": ("on", "settings.reveal_results", True),
+            "is_cloneable": (None, "info.is_cloneable", False),
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "fields"), FIELDS)
+def test_fields_are_written_where_the_contract_has_them(
+    staff: Staff, name: str, fields: dict[str, tuple[Any, str, Any]]
 ) -> None:
     project = draft()
+    before = switches(told(project))
 
-    done = send(staff, project, name, **changes)
+    done = send(staff, project, name, **{field: sent for field, (sent, _, _) in fields.items()})
 
     assert done.status_code == 302, done.context["form"].errors
-    assert at(told(project), path) == stored
+    after = told(project)
+    assert {path: at(after, path) for _, path, _ in fields.values()} == {
+        path: stored for _, path, stored in fields.values()
+    }
+    changed = {path for path, is_on in before.items() if at(after, path) != is_on}
+    assert changed == {path for _, path, _ in fields.values() if path in before}
+
+
+def switches(told: dict[str, Any]) -> dict[str, bool]:
+    """What is on or off, by its path: these fields could be mistaken for one another."""
+    found = {}
+    for name, value in told.items():
+        if isinstance(value, bool):
+            found[name] = value
+        elif isinstance(value, dict):
+            found |= {f"{name}.{path}": is_on for path, is_on in switches(value).items()}
+    return found
 
 
 def test_verified_sources_are_chosen_and_removed_ones_stay_until_they_are_unchosen(staff: Staff) -> None:

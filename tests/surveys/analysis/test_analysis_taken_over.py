@@ -31,10 +31,12 @@ from tests.support.surveys.analyses import (
     connecting,  # noqa: F401
     credits_of,
     give,
+    rich,
     several,
     survey,
     themes,
     told,
+    wrote,
 )
 from tests.support.surveys.event_log import bodies, heard, listener
 
@@ -333,3 +335,18 @@ def test_webhooks_are_told_in_order_of_the_analyses() -> None:
         first["id"],
         second["id"],
     ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_feed_tells_responses_that_were_read(connect: Any) -> None:
+    connect(Reads())
+    caller = rich()
+    project = survey(caller)
+    wrote(project, "#slow")
+    feed = f"/projects/{project.pk}/responses/changes"
+    cursor = caller.get(feed).json()["cursor"]
+    analysed(caller, project)
+
+    changed = caller.get(f"{feed}?cursor={cursor}").json()["data"]
+
+    assert [answer["themes"] for row in changed for answer in row["answers"]] == [["Slow"]]

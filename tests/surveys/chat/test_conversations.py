@@ -57,6 +57,17 @@ def test_a_survey_is_answered_in_one_message_that_changes(chat):
     assert stored() == [("game", "Blitz"), ("minutes", "12"), ("again", "9")]
 
 
+def test_the_response_has_the_language_of_the_persons_client(chat):
+    """Rule 6.400."""
+    chat.open(GAME)
+    marit = chat.agent()
+    marit.locale = "pt-BR"
+
+    marit.press("Answer", message=chat.message())
+
+    assert Conversation.objects.get().state["language"] == "pt"
+
+
 def test_the_invitation_says_what_it_is_and_closes(chat):
     project = chat.open(GAME, invitation={"message": "Tell us!", "footer": "Chess Club"})
 

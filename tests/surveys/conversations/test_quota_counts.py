@@ -1,4 +1,5 @@
-"""How often the responses of a quota are counted, and counts of a worker (rules 6.185 to 6.187, 6.270)."""
+"""How often the responses of a quota are counted, and counts of a worker (rules 6.185, 6.186
+and 6.270)."""
 
 from __future__ import annotations
 
@@ -89,39 +90,6 @@ def test_another_message_keeps_the_counts_and_another_expression_does_not(counte
     assert counted == []
     assert changed(where='colour = "green"') == [('colour = "green"', 2, 0)]
     assert len(counted) == 1
-
-
-def test_a_quota_over_the_language_follows_the_communitys_in_both_directions() -> None:
-    """Rule 6.187."""
-    caller = Caller()
-    caller.patch("/settings", {"locale": "de-AT"})
-    project = open_to_all(caller, quotas=[{"where": 'language = "en"', "limit": 2}])
-    answered(caller, project, "red")
-    told = [figures(caller, project)[0][2]]
-
-    for locale in ("en-GB", "de-AT"):
-        caller.patch("/settings", {"locale": locale})
-        told.append(figures(caller, project)[0][2])
-    answered(caller, project, "red")
-    caller.patch("/settings", {"locale": "en-GB"})
-
-    assert told == [0, 1, 0]
-    assert is_full(begin(caller, project), "settings.quotas[0]")
-    assert figures(caller, project)[0][2] == 2
-
-
-def test_a_deletion_in_another_language_is_counted_too() -> None:
-    caller = Caller()
-    caller.patch("/settings", {"locale": "en-GB"})
-    project = open_to_all(caller, quotas=[{"where": 'language = "en"', "limit": 2}])
-    talk = Talk(caller, project)
-    talk.answer("red")
-
-    caller.patch("/settings", {"locale": "de-AT"})
-    caller.delete(f"/responses/{talk.told['id']}")
-    caller.patch("/settings", {"locale": "en-GB"})
-
-    assert figures(caller, project)[0][2] == 0
 
 
 def test_an_import_counts_its_own_responses_alone(monkeypatch: Any) -> None:

@@ -70,13 +70,15 @@ def test_a_quota_over_fields_refuses_the_beginning_of_those_alone() -> None:
     assert begin(caller, project).status_code == 201
 
 
-def test_a_quota_over_the_language_counts_the_communitys() -> None:
+def test_a_quota_over_the_language_counts_that_of_responses() -> None:
+    """Rule 6.402."""
     caller = Caller()
-    caller.patch("/settings", {"locale": "de-AT"})
     project = open_to_all(caller, quotas=[{"where": 'language = "de"', "limit": 1}])
-    answered(caller, project, "red")
+    answered(caller, project, "red", language="de-AT")
 
-    assert is_full(begin(caller, project), "settings.quotas[0]")
+    assert is_full(begin(caller, project, language="de"), "settings.quotas[0]")
+    assert begin(caller, project, language="fr").status_code == 201
+    assert begin(caller, project).status_code == 201
 
 
 def test_a_changed_vote_moves_from_one_quota_to_another() -> None:

@@ -27,19 +27,25 @@ def ids(made, **told):
     return [line[0] for line in lines(content(made, **told))[1:]]
 
 
-@pytest.fixture
-def made(db):
-    return scenario.project(TEXT, TEXT)
-
-
-@pytest.fixture
-def nine(made):
-    """Completed ones and partial ones by turns, a minute apart."""
+@pytest.fixture(scope="module")
+def scene(kept_rows):
+    """A project, and the ids of completed and partial responses by turns, a minute apart."""
+    made = scenario.project(TEXT, TEXT)
     times = [LUNCHTIME + timedelta(minutes=n) for n in range(9)]
     told = [scenario.begin(made, f"person {n}", at=at) for n, at in enumerate(times)]
     for n, (each, at) in enumerate(zip(told, times, strict=True)):
         scenario.say(each, *["said"] * (1 + n % 2), at=at)
-    return [str(each.conversation.pk) for each in told]
+    return made, [str(each.conversation.pk) for each in told]
+
+
+@pytest.fixture
+def made(scene, db):
+    return scene[0]
+
+
+@pytest.fixture
+def nine(scene):
+    return scene[1]
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 9, 10])

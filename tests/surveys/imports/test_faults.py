@@ -377,7 +377,7 @@ def test_a_thousand_responses_and_one_more(caller: Caller, project: Any) -> None
     thousand = send_lines(caller, project, (line + b"\n") * MAX_RESPONSES, query="?dry_run=true")
 
     assert faults(one_more) == [(None, "data", "too_many")]
-    assert (thousand.status_code, thousand.json()) == (200, {"imported": MAX_RESPONSES})
+    assert (thousand.status_code, thousand.json()) == (200, {"imported": 0, "valid": MAX_RESPONSES})
 
 
 @pytest.mark.parametrize("query", ["?give_xp=true", "?give_xp=true&dry_run=true"])
@@ -385,7 +385,8 @@ def test_with_xp_a_hundred_responses_and_one_more(caller: Caller, project: Any, 
     allowed = send_lines(caller, project, as_lines(*[past(ONE)] * MAX_WITH_XP), query=query)
     refused = send_lines(caller, project, as_lines(*[past(ONE)] * (MAX_WITH_XP + 1)), query=query)
 
-    assert allowed.json() == {"imported": MAX_WITH_XP}
+    dry = "dry_run" in query
+    assert allowed.json() == ({"imported": 0, "valid": MAX_WITH_XP} if dry else {"imported": MAX_WITH_XP})
     assert faults(refused) == [(None, "give_xp", "too_many")]
     assert "at most 100 responses" in refused.json()["message"]
 
@@ -400,7 +401,8 @@ def test_walks_that_take_too_long_are_refused_with_what_to_do(
         monkeypatch.setattr(walking, "time", SimpleNamespace(thread_time=clock.__next__))
         answers.append(send(caller, project, past(ONE), past(ONE), query=query))
 
-    assert answers[0].json() == {"imported": 2}
+    dry = "dry_run" in query
+    assert answers[0].json() == ({"imported": 0, "valid": 2} if dry else {"imported": 2})
     assert faults(answers[1]) == [(None, "data", "too_many")]
     assert "only 1 of 2 responses could be checked within 10 seconds" in answers[1].json()["message"]
 
@@ -419,7 +421,7 @@ def test_a_dry_run_finds_the_same_faults_and_stores_nothing(caller: Caller, proj
     right = send(caller, project, past(ONE, platform_id="ann"), query="?dry_run=true")
 
     assert faults(dry) == faults(send_lines(caller, project, wrong))
-    assert (right.status_code, right.json()) == (200, {"imported": 1})
+    assert (right.status_code, right.json()) == (200, {"imported": 0, "valid": 1})
     assert not Conversation.objects.exists()
 
 

@@ -66,6 +66,7 @@ def test_the_listing_tells_responses_oldest_first(admin, made, three):
         "metadata": None,
         "consent": None,
         "suspected": False,
+        "language": None,
         "outcome": None,
         "scores": None,
         "variables": {},

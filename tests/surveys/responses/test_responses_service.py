@@ -65,6 +65,7 @@ def test_a_response_tells_everything_in_script_order():
         "metadata": None,
         "consent": None,
         "suspected": False,
+        "language": None,
         "outcome": "completed",
         "scores": None,
         "variables": {},

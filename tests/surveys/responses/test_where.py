@@ -131,6 +131,7 @@ def _response(chance: random.Random, made: Any) -> dict[str, Any]:
     ]
     given = [("colour", colour), *(each for part in possible if chance.random() < 0.75 for each in part)]
     fields = {"metadata": {"city": chance.choice(TEXTS)}} if chance.random() < 0.7 else {}
+    fields |= {"language": chance.choice(["de", "en-GB"])} if chance.random() < 0.7 else {}
     return (partial if chance.random() < 0.2 else past)(*given, **fields)
 
 
@@ -159,7 +160,7 @@ NAMES = [
     ),
 ]
 LITERALS = [
-    *(f'"{text}"' for text in (*COLOURS, *DRINKS, *PLACES, *TEXTS, "high", "Fire", "e", "")),
+    *(f'"{text}"' for text in (*COLOURS, *DRINKS, *PLACES, *TEXTS, "high", "Fire", "e", "de", "")),
     *(
         "0",
         "2",
@@ -194,9 +195,7 @@ def _script(project: Any) -> Script:
 
 
 def _selected(project: Any, script: Script, text: str) -> set[Any]:
-    [(sql, values)] = selecting.parts(
-        fields=(), where=text, script=lambda: script, language="de", state="c.state"
-    )
+    [(sql, values)] = selecting.parts(fields=(), where=text, script=lambda: script, state="c.state")
     return {
         id
         for (id,) in fetch_rows(
@@ -217,11 +216,7 @@ def test_the_database_selects_as_the_engine_does(project: Any) -> None:
     split, numbers = 0, dict[str, int]()
     for _ in range(examples(400)):
         text = _expression(chance)
-        expected = {
-            key
-            for key, state in states.items()
-            if where.holds(text, script=script, state=state, language="de")
-        }
+        expected = {key for key, state in states.items() if where.holds(text, script=script, state=state)}
         assert _selected(project, script, text) == expected, text
         numbers[text] = len(expected)
         split += 0 < len(expected) < len(states)
@@ -229,7 +224,7 @@ def test_the_database_selects_as_the_engine_does(project: Any) -> None:
     among = "c.project_id = %s", [int(project["id"])]
     texts = list(numbers)
     for some in (texts[n : n + 20] for n in range(0, len(texts), 20)):
-        counted = selecting.count(some, script=script, language="de", among=among)
+        counted = selecting.count(some, script=script, among=among)
         assert dict(zip(some, counted, strict=True)) == {text: numbers[text] for text in some}
 
 
@@ -342,7 +337,7 @@ def test_many_names_are_counted_in_several_statements(project: Any) -> None:
     ]
     among = "c.project_id = %s", [int(project["id"])]
 
-    counts = selecting.count(texts, script=script, language="", among=among)
+    counts = selecting.count(texts, script=script, among=among)
 
     assert counts == [len(_selected(project, script, 'colour = "red"'))] * 20
 

@@ -4,8 +4,10 @@ Rule 7.12.
 """
 
 import threading
+from collections import Counter
 from datetime import timedelta
-from itertools import count
+from decimal import Decimal
+from itertools import count, product
 
 import orjson
 import pytest
@@ -13,6 +15,9 @@ from cachetools import LRUCache
 from django.db import connection
 from django.db.models import F
 
+from surveys.engine.script import Block as EngineBlock
+from surveys.engine.script import Option, Script
+from surveys.engine.statistics import AnswerGroup
 from surveys.models import Analysis, Block, Conversation, ShownFigures, Tally
 from surveys.services.conversations import removal
 from surveys.services.conversations import service as conversations
@@ -166,7 +171,8 @@ def test_what_was_shown_before_the_last_step_counts_too():
     assert seen(made)[1] == [None]
 
 
-def test_votes_that_are_changed_are_a_step_once_five_are():
+def test_votes_that_are_changed_are_shown_with_the_next_step():
+    """Rule 7.12."""
     made = made_of(type="poll", change_poll=True)
     talks = []
     for _ in range(6):
@@ -178,7 +184,10 @@ def test_votes_that_are_changed_are_a_step_once_five_are():
         scenario.say(again, 1)
         shown.append(seen(made)[1])
 
-    assert shown == [[{"red": 6}]] * 4 + [[{"red": 1, "green": 5}]] * 2
+    vote(made, 5)
+
+    assert shown == [[{"red": 6}]] * 6
+    assert seen(made) == (11, [{"green": 11}])
 
 
 def test_voters_see_the_same_steps():
@@ -282,7 +291,9 @@ def test_a_count_from_before_the_step_never_takes_it_back():
     vote(made, 6)
     assert seen(made)[0] == 11
 
-    counted, _ = steps.counts(project=made, now=early, types={}, at=LUNCHTIME + timedelta(hours=1))
+    counted, _ = steps.counts(
+        project=made, now=early, script=stored.script, types={}, at=LUNCHTIME + timedelta(hours=1)
+    )
 
     assert counted.listed == 11
 
@@ -294,11 +305,11 @@ def test_processes_that_look_at_once_store_one_state(monkeypatch):
     both, told = threading.Barrier(2), []
     advance = steps._with_counts
 
-    def together(shown, now, types, at):
+    def together(shown, *counted):
         if not both.broken and both.n_waiting < 2 and threading.current_thread() in first:
             first.discard(threading.current_thread())
             both.wait(5)  # both have read that nothing is shown yet
-        return advance(shown, now, types, at)
+        return advance(shown, *counted)
 
     def process():
         try:
@@ -372,3 +383,68 @@ def test_a_question_of_another_type_is_no_step(said, kinds):
         assert (block["block_type"], block["response_count"]) == (kind, 5)
     vote(made, 4, said[::-1])
     assert look(made).blocks[0]["response_count"] == 10
+
+
+# --- The moments of steps ---------------------------------------------------------------------------------
+
+SCRIPT = Script(
+    (
+        EngineBlock("single_punch", id=1, name="q0", options=(Option("red", 1), Option("green", 2))),
+        EngineBlock("single_punch", id=2, name="q1", options=(Option("blue", 3),), precondition='Q0 = "red"'),
+    )
+)
+TYPES = {1: "single_punch", 2: "single_punch"}
+# One response each: it answers both questions, the first alone, or none.
+BOTH, FIRST, NONE = (1, 3), (2,), ()
+
+
+def looked_at(said):
+    """What the page shows after each of these responses: the people at each option, and the totals."""
+    shown, seen = steps._Shown(), []
+    for number in range(1, len(said) + 1):
+        people = Counter(option for each in said[:number] for option in each)
+        groups = {1: [(n, people[n]) for n in (1, 2) if people[n]], 2: [(3, people[3])] if people[3] else []}
+        now = counting.AnswerCounts(
+            changes=number,
+            listed=number,
+            completed=number,
+            unlisted=0,
+            unfinished={},
+            groups={
+                block_id: [AnswerGroup(n, None, count, count, 0, Decimal(0), None, None) for n, count in rows]
+                for block_id, rows in groups.items()
+            },
+            of_segments={},
+            derived=None,
+            values={},
+            sent={},
+            themes={},
+        )
+        shown = steps._with_counts(shown, now, SCRIPT, TYPES, LUNCHTIME)
+        options = {group[0]: group[3] for rows in shown.groups.values() for group in rows}
+        seen.append((options.get(1, 0), options.get(2, 0), options.get(3, 0), shown.answered, shown.listed))
+    return tuple(seen)
+
+
+def test_no_order_of_answers_tells_one_of_them():
+    """Whoever looks after each response, and knows who gave it, sees the same if two people of one step
+    exchange their answers.
+
+    Rule 7.12.
+    """
+    looks = {said: looked_at(said) for said in product((BOTH, FIRST), repeat=12)}
+
+    for said, seen in looks.items():
+        for n in set(range(11)) - {4, 9}:
+            assert looks[*said[:n], said[n + 1], said[n], *said[n + 2 :]] == seen
+    assert looks[(BOTH,) * 4 + (FIRST,) * 8][-1] == (4, 6, 0, 10, 10)
+
+
+def test_figures_on_one_page_agree():
+    """Rule 7.12."""
+    for more in product((BOTH, FIRST, NONE), repeat=6):
+        for red, green, blue, answered, listed in looked_at([*[BOTH] * 4, *[FIRST] * 5, *more]):
+            assert blue <= red <= red + green <= listed
+            assert answered == red + green + blue
+    waiting = [*[BOTH] * 4, *[FIRST] * 6, BOTH, *[NONE] * 4, *[BOTH] * 5]
+    assert [looked_at(waiting)[n - 1][:3] for n in (10, 15, 20)] == [(4, 6, 0), (4, 6, 0), (10, 6, 10)]

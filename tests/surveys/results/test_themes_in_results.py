@@ -14,7 +14,7 @@ from surveys.services.counting import large
 from surveys.services.results import figures
 from tests.support.caller import CHOICE, TEXT, Caller, faults
 from tests.support.staff import text_of
-from tests.support.surveys.analyses import Reads, analysed, connecting, rich, tags_of  # noqa: F401
+from tests.support.surveys.analyses import Reads, analysed, connected, connecting, rich, tags_of  # noqa: F401
 from tests.support.surveys.project_tabs import superuser, tab
 from tests.support.surveys.results import converse, results
 
@@ -36,16 +36,22 @@ PEOPLE: list[tuple[str, Any, Any, Any, str | None]] = [
 OPEN_WEB = {"audience": {"participation": "open_web"}}
 
 
-@pytest.fixture
-def made(connect: Any) -> tuple[Caller, dict[str, Any]]:
-    """A project of which an analysis has read all answers; one of the respondents has gone on."""
-    connect(Reads())
+@pytest.fixture(scope="module")
+def scene(kept_rows: None) -> tuple[Caller, dict[str, Any]]:
     caller = rich()
     colour = {**CHOICE, "name": "colour"}
     project = caller.make_open(colour, SEVERAL, STARS, TEXT, {**TEXT, "required": False}, delivery=OPEN_WEB)
     answered(caller, project, PEOPLE)
-    analysed(caller, Project.objects.get(pk=project["id"]))
+    with connected(Reads()):
+        analysed(caller, Project.objects.get(pk=project["id"]))
     return caller, project
+
+
+@pytest.fixture
+def made(scene: tuple[Caller, dict[str, Any]], connect: Any) -> tuple[Caller, dict[str, Any]]:
+    """A project of which an analysis has read all answers; one of the respondents has gone on."""
+    connect(Reads())
+    return scene
 
 
 def answered(caller: Caller, project: dict[str, Any], people: Any) -> None:

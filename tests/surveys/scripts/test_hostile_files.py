@@ -103,6 +103,7 @@ BOOKS: dict[str, Callable[[], bytes]] = {
     "cells at the end of rows": lambda: book(
         sheet="".join(f'<row r="{n}">{cell(f"T{n}", "x")}</row>' for n in range(3, 40))
     ),
+    "texts in no cell": lambda: book(sheet=f'<row r="3">{"<t>abcde</t>" * 700}</row>'),
     "files": lambda: book(files=300),
     "another compression": lambda: book(method=zipfile.ZIP_BZIP2),
     "a text that is none": lambda: book(sheet='<row r="3"><c t="s"><v>7</v></c></row>'),
@@ -328,6 +329,15 @@ def test_a_long_list_of_choices_is_not_copied_for_each_question() -> None:
     found = sheets.xlsform(file.getvalue())
 
     assert [len(item.options) for item in found.items] == [questionnaire.MAX_CHOICES] * 5
+
+
+def test_a_blank_to_write_on_is_no_text_of_a_question() -> None:
+    """Rule 3.178."""
+    text = "1. Why?\n  ____ . ___\n2. When?\n___x\n3. Who?\n…\n"
+
+    found = service._read("text", text.encode()).items
+
+    assert [item.description for item in found] == ["", "___x", "…"]
 
 
 def test_lines_below_an_option_add_to_it_as_long_as_a_text_may_be() -> None:

@@ -46,6 +46,8 @@ def parted(sentence: str, language: str) -> tuple[str, str | None, str]:
             INTERROGATIVE[language], lead.split(",")[-1].strip(), re.IGNORECASE
         ):
             inner = _verb(rest, language)
+            if inner and language == "de":
+                rest = re.sub(RATING["de"], "", rest).rstrip(TRAILING)
             return lead, rest, inner or ""
     dash = re.search(r"\s[-–—]\s", depth_free)
     if dash and "," in depth_free[dash.end() :]:

@@ -205,7 +205,9 @@ FOLLOW_UP = re.compile(
     r"eine[rm]?\s{1,3})?"
     r"(?:follow[- ]?up|ask(?:ing)?|(?:nach)?fragen?|nachfrage|demande[rz]?|preguntar?|pregunta|perguntar?|"
     r"pergunte)\s{1,3}(?:question\s{1,3})?"
-    r"(?P<what>why|warum|pourquoi|por qu[eéê])\W*$",
+    r"(?P<what>why|warum|pourquoi|por qu[eéê]|(?:for )?the reasons?|la raison|(?:por )?el motivo|"
+    r"o motivo)\W{0,5}$"
+    r"|(?:^|[\s,])nach (?P<reason>(?:dem|den) (?:grund|gründen|ursachen?)) fragen\W{0,5}$",
     re.IGNORECASE,
 )
 _ORDER = re.compile(

@@ -47,6 +47,7 @@ from surveys.ai.local.drafts.ask_words import (
 )
 from surveys.ai.local.drafts.bank import find
 from surveys.ai.local.drafts.conditions import (
+    IF,
     Condition,
     is_foreign_condition,
     leads_with_condition,
@@ -78,10 +79,33 @@ _SLASHED = re.compile(
     r"^(?P<of>[^\W\d_][\w'’-]*(?:\s[\w'’-]+)?)\s(?P<list>[^\W\d_]\w*(?:/[^\W\d_]\w*){1,6})$"
 )
 _EITHER = re.compile(
-    r"^(?:(?P<of>[^\W\d_][\w'’-]*)\s(?=\S+\s))?(?P<list>[^\W\d_][\w'’-]*(?:\s[^\W\d_][\w'’-]*)?)\s(?:or|oder|ou|o)\s(?P<last>[^\W\d_][\w'’-]*)$"
+    r"^(?:(?P<of>[^\W\d_][\w'’-]*)\s(?=\S+\s))?(?P<list>[^\W\d_][\w'’-]*(?:\s[^\W\d_][\w'’-]*)?)\s(?:or|"
+    r"oder|ou|o)\s(?P<last>[^\W\d_][\w'’-]*)$"
 )
 _EITHER_WORD = re.compile(r"\s(?:or|oder|ou|o)\s(?!(?:not|nicht|pas|non|no|não)\b)", re.IGNORECASE)
 _OR_NOT = re.compile(r"\s{1,3}(?:or not|oder nicht|ou (?:pas|non)|o no|ou não)$", re.IGNORECASE)
+
+
+# A negation before a word of asking, in a wording that is no prohibition that we know.
+_NOT_ASKED = {
+    language: re.compile(
+        rf"^(?!(?:{IF})\b).{{0,80}}?(?<!\bif\s)(?<!\bwenn\s)(?<!\bfalls\s)(?<!\bsi\s)(?<!\bse\s)(?:\b(?:not|never|nicht|niemals|jamais|nunca|jamás|não)|n['’]t|\bno\s(?:se|hay))\s"
+        rf"(?:(?!and\b|but\b|und\b|aber\b|only\b|nur\b|forget\b|vergessen\b)\w+\s){{0,3}}?{asking}",
+        re.IGNORECASE,
+    )
+    for language, asking in ASKING.items()
+}
+# Who answers is no question: `only ask adults over 18`.
+_AUDIENCE = re.compile(
+    r"(?:please\s)?(?:only|just|nur|solo|sólo|seulement|uniquement|apenas|só)\s(?:bitte\s)?\w+\s"
+    r"(?:(?:the|our|die|unsere|les|nos|a|los|las|os|as)\s){0,2}(?:\w+\s){0,2}(?:adults?|people|persons?|"
+    r"women|men|members?|residents?|"
+    r"customers?|students?|parents?|staff|employees?|those|anyone|everyone|erwachsene\w*|personen|leute|"
+    r"frauen|männer|"
+    r"mitglieder|kunden|eltern|adultes?|personnes|femmes|hommes|adultos|personas|mujeres|hombres|"
+    r"pessoas|mulheres|homens)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +184,10 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
     orders: list[str] = []
     in_addition = 0
     for sentence in (part for each in _sentences(text) for part in with_conditions_apart(each) if part):
-        if is_foreign_condition(sentence):
+        if is_foreign_condition(sentence) or _NOT_ASKED[language].search(sentence):
             told.append(re.split(r"\.\s{1,3}\d", sentence)[0].strip(TRAILING))
             continue
-        if is_order(sentence):
+        if is_order(sentence) or _AUDIENCE.match(sentence):
             orders.append(sentence.strip(TRAILING))
             continue
         if asks and (completed := _completed(asks[-1], sentence, language, is_poll=is_poll)):
@@ -318,7 +342,7 @@ def _of_sentence(
     if condition and (why := FOLLOW_UP.search(without)):
         before = without[: why.start()].strip(TRAILING)
         asks_before, lead = _of_sentence(before, language, is_poll=is_poll) if before else ([], "")
-        return [*asks_before, Ask(why["what"], condition=condition)], lead
+        return [*asks_before, Ask(why["what"] or why["reason"], condition=condition)], lead
     if condition and sentence.lower().startswith(without.lower()[:4]) and not leads_with_condition(sentence):
         condition = None
     if condition:

@@ -17,7 +17,7 @@ from surveys.ai.local.drafts import bank, languages
 from surveys.ai.local.drafts.answering import answered, formatted, in_language, is_closed, text_in, with_scale
 from surveys.ai.local.drafts.ask_words import FILE, INTERROGATIVE, PRICE
 from surveys.ai.local.drafts.asks import RANKED, Ask
-from surveys.ai.local.drafts.conditions import Condition
+from surveys.ai.local.drafts.conditions import Condition, subject_of, words_of
 from surveys.ai.local.drafts.formats import DATE, Format
 from surveys.ai.local.drafts.length import MutableBlock
 from surveys.ai.local.drafts.library import RawBlock
@@ -27,6 +27,7 @@ from surveys.ai.local.drafts.stems import EMPTY, word_set
 from surveys.engine.script import SCALES, title_case
 
 _MAX_ASPECT = 60  # No question is made from a longer noun phrase, in characters.
+_BEGINNING = 5  # Two forms of a word share at least this many letters at the beginning.
 _ANSWERS = {"yes": "Yes", "no": "No", "never": "Never so far"}
 _LOW = {"nps": 7, 10: 7, 7: 4, 5: 3}  # On each scale, a smaller answer than this is a low one.
 _NUMERIC_LABEL = re.compile(r"\b(?:number of|how many|anzahl|nombre de|numero de|age|alter|edad|idade)\b")
@@ -73,8 +74,9 @@ def _who_comes(question: str, language: str) -> str | None:
 
 
 _WHY = re.compile(r"(?:and |ask )*(?:the )?(?:why(?: not)?|warum(?: nicht)?|wieso|weshalb|pourquoi(?: "
-                  r"pas)?|por que(?: no| nao)?|reasons?|grund|"
-                  r"raison|motivo)(?: is that| that is| so)?", re.IGNORECASE)  # fmt: skip
+                  r"pas)?|por que(?: no| nao)?|reasons?|(?:de[mn] )?(?:grund|grunden|ursachen?)|"
+                  r"(?:la )?raison|(?:por )?(?:el |o )?motivo|for the reasons?)(?: is that| that is|"
+                  r" so)?", re.IGNORECASE)  # fmt: skip
 _DETERMINED = re.compile(
     r"^(?:the|our|your|my|this|these|that|their|each|all|any|some|how|[A-Z]\w*)\b|^\w+['’]s\b|\b(?:with|"
     r"you|we)\b"
@@ -127,6 +129,7 @@ def compose(
     """
     composed = Composed()
     names: set[str] = set()
+    said: list[tuple[RawBlock, str]] = []  # The blocks with the words from which they are made.
     asks = list(asks)
     siblings = " ".join(ask.text for ask in asks)
     for ask in asks:
@@ -154,14 +157,27 @@ def compose(
             continue
         if any(block["prompt"].casefold() == made["prompt"].casefold() for block in composed.blocks):
             continue
-        if ask.condition and not _attach(ask.condition, made, (*before, *composed.blocks), language):
-            composed.unmet.append(
-                f"Asked of everybody, as its condition was not understood: “{made['prompt']}”"
-            )
+        place = len(composed.blocks)
+        if ask.condition:
+            about = _meant(ask.condition, [*((each, "") for each in before), *said], language)
+            is_named = bool(subject_of(ask.condition.said, language))
+            if about is None and is_named and _WHY.fullmatch(bank.folded(ask.text)):
+                composed.unmet.append(f"Not asked: “{ask.condition.said} {ask.text}”.")
+                continue
+            if about is None:
+                composed.unmet.append(
+                    f"Asked of everybody, as its condition was not understood: “{made['prompt']}”"
+                )
+            else:
+                made["show_when"] = _shown_when(ask.condition, about, language)
+                place = next((n + 1 for n, each in enumerate(composed.blocks) if each is about), place)
+                while place < len(composed.blocks) and composed.blocks[place].get("show_when"):
+                    place += 1
         made["name"] = _unique(made.get("name") or _name_for(made["prompt"]), names)
         if ask.format.right is not None and is_scored:
             made |= {"correct_answer_index": ask.format.right}
-        composed.blocks.append(made)
+        composed.blocks.insert(place, made)
+        said.append((made, ask.text))
         named = ", ".join(ask.format.options) if ask.format.is_ranked else ask.text.rstrip("? ")
         composed.words.append(named or "a rating")
     return composed
@@ -396,32 +412,53 @@ def _filled(english: str, phrase: str, language: str) -> str:
 # --- Conditions and names ---------------------------------------------------------------------------------
 
 
-def _attach(condition: Condition, block: MutableBlock, others: Sequence[RawBlock], language: str) -> bool:
-    """Show a block only where the condition on an earlier answer holds. Return False if no earlier question
-    fits.
+def _shown_when(condition: Condition, about: RawBlock, language: str) -> dict[str, Any]:
+    """Return the condition as `show_when` on the answer to a question that fits it."""
+    if condition.kind in _ANSWERS:
+        value, never = (text_in(_ANSWERS[kind], language) for kind in (condition.kind, "never"))
+        values = [option["value"] for option in about.get("options", ())]
+        if condition.kind == "yes" and never in values:
+            return {"block": about["name"], "op": "ne", "value": never}
+        return {"block": about["name"], "op": "eq", "value": value}
+    if condition.kind == "above":
+        return {"block": about["name"], "op": "gt", "value": condition.number}
+    return {"block": about["name"], "op": "lt", "value": _below(condition, about)}
+
+
+def _below(condition: Condition, about: RawBlock) -> int:
+    high = about.get("max", 10)
+    return condition.number or _LOW.get("nps" if about["type"] == "nps" else high, (high + 2) // 2)
+
+
+def _fits(condition: Condition, about: RawBlock, language: str) -> bool:
+    """Return whether the answers to a question can meet a condition."""
+    if condition.kind in _ANSWERS:
+        values = [option["value"] for option in about.get("options", ())]
+        kinds = (condition.kind, "never") if condition.kind == "yes" else (condition.kind,)
+        return any(text_in(_ANSWERS[kind], language) in values for kind in kinds)
+    if about["type"] not in SCALES:
+        return False
+    if condition.kind == "above":
+        return bool(about.get("min", 0) <= (condition.number or 0) < about.get("max", 10))
+    return 1 < _below(condition, about) <= about.get("max", 10)
+
+
+def _meant(condition: Condition, earlier: Sequence[tuple[RawBlock, str]], language: str) -> RawBlock | None:
+    """Return the earlier question whose answer a condition means: one that it names, else the nearest that
+    fits. None if it names something that no question is about, or if none fits.
     """
-    for before in reversed(others):
-        if condition.kind in _ANSWERS:
-            value = text_in(_ANSWERS[condition.kind], language)
-            never = text_in(_ANSWERS["never"], language)
-            if condition.kind == "yes" and any(each["value"] == never for each in before.get("options", ())):
-                block["show_when"] = {"block": before["name"], "op": "ne", "value": never}
-                return True
-            if any(option["value"] == value for option in before.get("options", ())):
-                block["show_when"] = {"block": before["name"], "op": "eq", "value": value}
-                return True
-        elif before["type"] in SCALES:
-            high = before.get("max", 10)
-            if condition.kind == "above":
-                if before.get("min", 0) <= (condition.number or 0) < high:
-                    block["show_when"] = {"block": before["name"], "op": "gt", "value": condition.number}
-                    return True
-                continue
-            below = condition.number or _LOW.get("nps" if before["type"] == "nps" else high, (high + 2) // 2)
-            if 1 < below <= high:
-                block["show_when"] = {"block": before["name"], "op": "lt", "value": below}
-                return True
-    return False
+    subject = subject_of(condition.said, language)
+    fitting = [(block, text) for block, text in earlier if _fits(condition, block, language)]
+
+    def shared(each: tuple[RawBlock, str]) -> int:
+        words = words_of(f"{each[0].get('prompt')} {each[1]}")
+        return len({word[:_BEGINNING] for word in words} & {word[:_BEGINNING] for word in subject})
+
+    named = [each for each in fitting if shared(each)]
+    if named:
+        return max(reversed(named), key=shared)[0]
+    is_clear = not subject or len(fitting) == 1 or all(block["type"] == "nps" for block, _ in fitting)
+    return fitting[-1][0] if fitting and is_clear else None
 
 
 def _name_for(prompt: str) -> str:

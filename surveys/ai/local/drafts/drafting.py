@@ -44,7 +44,8 @@ from surveys.ai.local.drafts.library import RawBlock, Template
 from surveys.ai.local.drafts.matching import KEY_PHRASE, KEYWORD, MARGIN, TemplateMatch, best_match, topic_for
 from surveys.ai.local.drafts.noun_phrases import AGREEMENT
 from surveys.ai.local.drafts.phrasing import question_from
-from surveys.ai.local.drafts.wishes import Wishes, apply_wishes, asks_unwanted, read_wishes
+from surveys.ai.local.drafts.prohibitions import asks_about
+from surveys.ai.local.drafts.wishes import Wishes, apply_wishes, read_wishes
 from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.rules import placeholders
 from surveys.engine.script import QUESTIONS, SCALES
@@ -195,7 +196,12 @@ class _Draft:
         if self.language != languages.ENGLISH:
             text = languages.with_english_count(text, self.language)
         text = counts.without_question_count(text)
-        return leftovers(text, self.language, [*prompts, *options, *labels, *used, *told])
+        return leftovers(
+            text,
+            self.language,
+            [*prompts, *options, *labels, *used, *told],
+            has_conditions=any(block.get("show_when") for block in blocks),
+        )
 
     def _is_subject(self) -> bool:
         """Return whether the intent begins with its only question, which then names the subject of the
@@ -290,7 +296,7 @@ class _Draft:
         is_one = self._wants_one_open and not is_standard
         if block["type"] == "open_text" and (self.wishes.no_open_text or is_one):
             return False
-        return not asks_unwanted(block, self.wishes)
+        return not any(asks_about(what, block) for what in self.wishes.not_asked)
 
     @property
     def _wants_one_open(self) -> bool:
@@ -486,7 +492,11 @@ def _is_covered(block: RawBlock, composed: Composed) -> bool:
 
 def _is_standard(block: MutableBlock, template: Template) -> bool:
     """Return whether a question repeats one of the template's standard questions."""
-    asks_why = block["name"].startswith("reason")
+    about = (block.get("show_when") or {}).get("block")
+    asks_why = block["name"].startswith("reason") and about in (
+        None,
+        *(each["name"] for each in template.blocks),
+    )
     types = [each["type"] for each in template.blocks]
     return (
         bool(asks_why and "nps" in types)

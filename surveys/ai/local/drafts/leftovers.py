@@ -52,7 +52,7 @@ class Leftovers:
     covered: float = 1.0  # The same share, with the words that name the survey and its people.
 
 
-def leftovers(text: str, language: str, used: Iterable[str]) -> Leftovers:
+def leftovers(text: str, language: str, used: Iterable[str], *, has_conditions: bool = True) -> Leftovers:
     """Compare an intent with the texts that a draft took from it or wrote for it.
 
     The part with which an intent names the survey and its people is left over only if none of it is used.
@@ -62,7 +62,7 @@ def leftovers(text: str, language: str, used: Iterable[str]) -> Leftovers:
     for number, part in enumerate(_parts(text, language)):
         words = [word for word in _WORD.findall(folded(SCALE.sub(" ", part))) if _has_meaning(word, language)]
         found = sum(word[:_BEGINNING] in known for word in words)
-        if EACH.match(part) or RANK.search(part) or read_condition(part)[1]:
+        if EACH.match(part) or RANK.search(part) or (has_conditions and read_condition(part)[1]):
             continue  # Others tell whether these are met.
         all_words, all_found = all_words + len(words), all_found + found
         if number == 0 or _NAMES_SURVEY.search(part):

@@ -16,6 +16,7 @@ from typing import Any
 
 from surveys.ai import privacy
 from surveys.ai.local.drafts.formats import DATE, LIMIT
+from surveys.ai.local.drafts.prohibitions import NOTHING_ELSE, asks_about, without_prohibitions
 from surveys.engine.script import QUESTIONS
 
 Block = dict[str, Any]
@@ -48,58 +49,13 @@ _NO_TEXT = re.compile(
     r"|questions? ouvertes?|texte libre|preguntas abiertas|texto libre|perguntas abertas|texto livre)",
     re.IGNORECASE,
 )
-_NO_ASKING = re.compile(
-    r"[,;]?\s{0,3}\b(?:(?:please |bitte )?(?:do not|don['’]?t|never|without) (?:ask(?:ing)?|include|collect)"
-    r"(?: them| people| anyone)?(?: (?:for|about))?(?! (?:more|too many|any))"
-    r"|no questions? (?:about|on)|nothing (?:about|on)|(?:bitte )?nicht nach|ohne nach|"
-    r"ohne fragen? (?:nach|zu[rm]?)"
-    r"|keine fragen? (?:nach|zu[rm]?)|nichts (?:über|zu[rm]?)"
-    r"|ne (?:pas )?demande[rz]? pas|(?:ne pas|sans) demander|(?:pas|sans) (?:de )?questions? sur|rien sur"
-    r"|(?:no (?:pid[ae]s?|pedir|preguntar|preguntes)|sin (?:pedir|preguntar)|sin preguntas?|"
-    r"nada sobre)(?: (?:por|sobre))?"
-    r"|(?:não (?:peça|pedir|perguntar|pergunte)|sem (?:pedir|perguntar)|sem perguntas?)(?: (?:por|"
-    r"sobre))?)\s{1,3}(?P<what>" + _END + r")",
-    re.IGNORECASE,
-)
-_PERSONAL = (
-    r"(?:(?:any |their |your |full |den |die |das |ihren? |der |el |la |su |o |a |les? |"
-    r"leurs? )?(?:names?|namen?|noms?|"
-    r"nombres?|nomes?|e-?mails?|mails?|correos?|"
-    r"(?:tele)?phones?(?: numbers?)?|telefon(?:nummern?)?|téléphones?|teléfonos?|telefones?|"
-    r"(?:post)?adress?en?|"
-    r"address(?:es)?|adresses?|direcci(?:ón|ones)|endereços?|ages?|alter|âges?|edad(?:es)?|idades?|genders?|sex|"
-    r"geschlecht|genre|sexe|sexo|g[éê]nero|birthdays?|dates? of birth|geburtsdat\w+|fecha de nacimiento|"
-    r"data de nascimento|date de naissance|demographics?|demografie|demografische[ns]? \w+|incomes?|"
-    r"einkommen|cpf|"
-    r"personal (?:data|details|info\w*)|contact (?:details|data)|kontaktdaten|persönlichen? \w+|"
-    r"datos personales|"
-    r"dados pessoais|données personnelles)\b)"
-)
-_AND_NOT = (
-    r"(?:(?:\s{0,3},|\s{1,3}(?:or|nor|and|oder|und|noch|ou|ni|et|y|e|nem))\s{1,3}"
-    r"(?:no |keine?n? |ohne |pas d[e'’]\s?|sans |sin |sem )?)"
-)
-# `no names`, `kein Alter`, `pas d'âge`: what is named so is personal, or else it may be an option.
-_NOTHING_PERSONAL = re.compile(
-    r"(?:[,;.(]\s{0,3}|\b(?:and|but|und|aber|et|y|e|please|bitte)\s{1,3}|^)(?:(?:and|but|und|aber|et|y|e|please|bitte)\s{1,3})?"
-    r"(?:no|without|keine?n?|ohne|pas d[eu'’]|pas de l[a'’]|sans|sin|sem)\s{0,3}"
-    rf"(?P<what>{_PERSONAL}(?:{_AND_NOT}{_PERSONAL}){{0,5}})(?=\s{{0,3}}(?:[,;.!)]|please|bitte|abfragen|erfragen|$))"
-    r"(?:\s{1,3}(?:please|bitte|abfragen|erfragen))?",
-    re.IGNORECASE,
-)
-_NOTHING_ELSE = re.compile(
-    r"[,;.]?\s{0,3}\b(?:(?:and |und |et |y |e )?(?:nothing (?:else|more)|no (?:other|more|further) questions|"
-    r"sonst nichts|nichts weiter|mehr nicht|rien d['’]autre|rien de plus|c['’]est tout|nada m[aá][si]s?|"
-    r"eso es todo|"
-    r"só isso|that['’]s (?:it|all)))(?=\s{0,3}(?:[,;.!]|please|bitte|$))",
-    re.IGNORECASE,
-)
 _NUMBER = (
     r"(?P<{name}>\d{{1,2}}|two|three|four|five|zwei|drei|vier|deux|trois|quatre|dos|tres|cuatro|dois|três|"
     r"quatro)\b"
 )
 _AT_MOST = re.compile(
-    r"(?P<lead>(?:\s[-–—]\s|[,;])?\s{0,3}\b(?P<verb>(?:(?:people|they|you)\s{1,3})?(?:can\s{1,3}|pode\s{1,3})?"
+    r"(?P<lead>(?:\s[-–—]\s|[,;])?\s{0,3}\b(?P<verb>(?:(?:people|they|you)\s{1,3})?(?:can\s{1,3}|"
+    r"pode\s{1,3})?"
     r"(?:pick|choose|select|wähle?|choisir|choisissez|elegir|elige|escolher|escolha)\s{1,3})?)"
     r"(?:(?:up to|at most|no more than|a maximum of|max\.?|maximum|maximal|bis zu|höchstens|jusqu['’]à|"
     r"au plus|"
@@ -129,21 +85,6 @@ _NUMBERS = {
         "quatro": 4,
     },
 }
-# Subjects that an intent may exclude, and the words by which we find questions about them.
-_SUBJECTS = {
-    "name": r"\bnam(?:e|es|en)\b|\bnoms?\b|\bnombres?\b|\bnomes?\b",
-    "e-mail": r"\be-?mails?\b|\bmail ?address|\bcorreo\b",
-    "telephone": r"\btele?phone\b|\bphone\b|\btelefon\w*|\bteléfono\b|\btéléphone\b",
-    "address": r"\b(?:postal )?address\b|\badress\w*|\bdirección\b|\bendereço\b",
-    "age": r"\bage\b|\bhow old\b|\balter\b|\bwie alt\b|\bâge\b|\bedad\b|\bcuántos años tienes\b|\bidade\b|"
-    r"\bquantos anos\b",
-    "gender": r"\bgender\b|\bsex\b|\bgeschlecht\b|\bgenre\b|\bgénero\b|\bgênero\b",
-}
-
-
-_ALL_PERSONAL = re.compile(
-    r"\bdemogra|\bpersonal|\bpersönlich|\bpersonnel|\bpessoais|\bcontact|\bkontakt", re.IGNORECASE
-)
 _LANGUAGES = {
     "en": r"english|englisch|anglais|inglés|inglês",
     "de": r"german|deutsch|allemand|alemán|alemão",
@@ -191,18 +132,10 @@ def read_wishes(text: str) -> Wishes:
     """Read the wishes of an intent. Any text gives a result."""
     is_anonymous = privacy.wished(text) == privacy.ANONYMOUS
     closing, limit = _CLOSING.search(text), _AT_MOST.search(_CLOSING.sub("", text))
-    rest = _NO_ASKING.sub("", text)
-    personal = [re.split(_AND_NOT, match["what"]) for match in _NOTHING_PERSONAL.finditer(rest)]
-    not_asked = tuple(
-        what.strip()
-        for what in (
-            *(match["what"] for match in _NO_ASKING.finditer(text)),
-            *(each for several in personal for each in several),
-        )
-    )
+    rest, not_asked = without_prohibitions(text)
     named = _LANGUAGE.search(text)
     language = named and _tag(named["named"] or named["before"])
-    for pattern in (_NOTHING_PERSONAL, _NOTHING_ELSE, _NO_TEXT, _CLOSING, _LANGUAGE):
+    for pattern in (NOTHING_ELSE, _NO_TEXT, _CLOSING, _LANGUAGE):
         rest = pattern.sub("", rest)
     rest = _AT_MOST.sub(_without_limit, rest)
     rest = _without_anonymity(rest)
@@ -213,7 +146,7 @@ def read_wishes(text: str) -> Wishes:
         closing=" ".join(closing["when"].split()) if closing else None,
         no_open_text=bool(_NO_TEXT.search(text)),
         not_asked=not_asked,
-        nothing_else=bool(_NOTHING_ELSE.search(text)),
+        nothing_else=bool(NOTHING_ELSE.search(text)),
         at_most=_number(limit["number"] or limit["before"]) if limit else None,
         language=language,
         settings={
@@ -260,28 +193,12 @@ def apply_wishes(
     if wishes.no_open_text:
         kept = _without(kept, _is_open_text, "open questions", understood, unmet)
     for what in wishes.not_asked:
-        kept = _without(
-            kept, partial(_mentions, _words_for(what)), f"questions about {what}", understood, unmet
-        )
+        kept = _without(kept, partial(asks_about, what), f"questions about {what}", understood, unmet)
     if wishes.nothing_else:
         understood.append("Nothing else is asked.")
     if wishes.at_most:
         kept = _with_limit(kept, wishes, understood, unmet, is_composed=is_composed)
     return kept, tuple(understood), tuple(unmet)
-
-
-def asks_unwanted(block: Mapping[str, Any], wishes: Wishes) -> bool:
-    """Return whether a question asks about a subject that the intent excludes."""
-    return any(_mentions(_words_for(what), dict(block)) for what in wishes.not_asked)
-
-
-def _words_for(what: str) -> str:
-    """Return a pattern for questions about an excluded subject, which may be none of those that we know."""
-    if _ALL_PERSONAL.search(what):
-        return "|".join(_SUBJECTS.values())
-    known = [words for words in _SUBJECTS.values() if re.search(words, what, re.IGNORECASE)]
-    named = [rf"\b{re.escape(word)}" for word in re.findall(r"[^\W\d_]{5,40}", what)]
-    return "|".join(known or named) or "(?!)"
 
 
 def _number(text: str) -> int:
@@ -290,10 +207,6 @@ def _number(text: str) -> int:
 
 def _is_open_text(block: Block) -> bool:
     return bool(block["type"] == "open_text")
-
-
-def _mentions(words: str, block: Block) -> bool:
-    return bool(re.search(words, str(block.get("prompt")), re.IGNORECASE))
 
 
 def _without(

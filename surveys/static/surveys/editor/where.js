@@ -12,8 +12,8 @@ import { firstRow, mountRows } from "./rows.js";
 
 const END = "the end"; // stands behind all blocks
 const HIDE = "hide_when"; // an expression that hides a block is true where its rows are, as a `where` is
-const LANGUAGE = { name: "language", kind: "text", called: "Language of the community",
-  meaning: "The language of the community’s settings, such as en." };
+const LANGUAGE = { name: "language", kind: "text", called: "Language",
+  meaning: "The language in which it was asked for, such as en. Unknown in imported responses." };
 
 /** @param {HTMLFormElement} form */
 function start(form) {
