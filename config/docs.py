@@ -2,6 +2,7 @@
 
 import hashlib
 from functools import cache
+from typing import Any
 
 import orjson
 from django.http import HttpRequest, HttpResponse
@@ -32,6 +33,12 @@ def _schema() -> bytes:
     """
     description = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     return orjson.dumps(description, option=orjson.OPT_NON_STR_KEYS, default=str)
+
+
+def description() -> dict[str, Any]:
+    """Return the OpenAPI description as plain JSON."""
+    read: dict[str, Any] = orjson.loads(_schema())
+    return read
 
 
 @require_safe

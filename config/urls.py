@@ -5,7 +5,7 @@ from django.views.generic import RedirectView
 from communities import views as community_views
 from communities.accounts import unsubscribing
 from communities.gate.views import UnknownPath
-from config import docs, health, metrics, robots
+from config import docs, health, mcp, metrics, robots
 
 admin.autodiscover()
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -17,6 +17,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("docs", docs.page, name="docs"),
     path("docs/start.js", docs.script, name="docs-script"),
     path("v1/openapi.json", docs.schema, name="openapi"),
+    path("mcp", mcp.endpoint, name="mcp"),
     path("v1/", include("communities.api.urls")),
     path("v1/", include("xp.api.urls")),
     path("v1/", include("webhooks.api.urls")),

@@ -36,15 +36,24 @@ def plain(text: str, *, language: str) -> str:
     d, g = re.escape(decimal), re.escape(group)
     if decimal not in written and _is_ambiguous(written, language):
         return text
-    if re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}({g}\d{{3}})+({d}\d+)?", written):
-        return written.replace(group, "").replace(decimal, ".")
-    if re.fullmatch(rf"[+-]?(\d+({d}\d+)?|{d}\d+)", written):
-        return written.replace(decimal, ".")
+    if number := in_notation(written, decimal=decimal):
+        return number
     if re.fullmatch(rf"[+-]?\d+{g}\d+", written):
         return written.replace(group, ".")
     if re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}({d}\d{{3}})+({g}\d+|{d}\d{{3}})", written):
         return written.replace(decimal, "").replace(group, ".")
     return text
+
+
+def in_notation(text: str, *, decimal: str, has_groups: bool = True) -> str:
+    """The number with plain digits whose decimal sign is `decimal`; empty for a text that is none. The other
+    sign may separate thousands if the notation `has_groups`.
+    """
+    written = _cleaned(text)
+    d, g = re.escape(decimal), re.escape(_OTHER[decimal])
+    if has_groups and re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}({g}\d{{3}})+({d}\d+)?", written):
+        written = written.replace(_OTHER[decimal], "")
+    return written.replace(decimal, ".") if re.fullmatch(rf"[+-]?(\d+({d}\d+)?|{d}\d+)", written) else ""
 
 
 def read(text: str, *, language: str) -> str:

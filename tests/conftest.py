@@ -259,8 +259,12 @@ def _settle_hypothesis() -> None:
     """No example has a deadline, because a busy machine may take any time for it."""
     from hypothesis import settings  # noqa: PLC0415 - not in the process that only starts others
 
-    from tests.support.effort import examples  # noqa: PLC0415 - once its assertions are to be rewritten
+    from tests.support.effort import IS_THOROUGH, examples  # noqa: PLC0415 - to be rewritten before
 
+    if not IS_THOROUGH:
+        # To read the constants of all our modules for examples takes longer than all examples together.
+        providers: Any = importlib.import_module("hypothesis.internal.conjecture.providers")
+        providers._get_local_constants = lambda: providers._local_constants
     settings.register_profile("colloquy", deadline=None, max_examples=examples(100))
     settings.load_profile("colloquy")
 
@@ -271,7 +275,7 @@ def _adapt_program() -> None:
     from communities.gate import authentication  # noqa: PLC0415
     from communities.ground.transactions import InTransaction  # noqa: PLC0415
     from surveys.services.ground import jobs  # noqa: PLC0415
-    from tests.support import emptying, forms  # noqa: PLC0415
+    from tests.support import accounts, emptying, forms  # noqa: PLC0415
 
     # Without the work that makes guessing passwords and recovery codes slow
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -279,6 +283,7 @@ def _adapt_program() -> None:
     cast(Any, testing).instrumented_test_render = _note_page
     emptying.empty_quickly()
     forms.send_as_browsers_do()
+    accounts.sign_in_quickly()
     # Reading the system's certificates takes longer than a test of a provider.
     transports = cast(Any, importlib.import_module("httpx2._transports.default"))
     transports.create_ssl_context = functools.cache(transports.create_ssl_context)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from gunicorn.config import Config
 from gunicorn.http.message import Request
 from gunicorn.http.unreader import IterUnreader
@@ -10,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.web.arrivals import Arrival, arrival
+from tests.support.cases import try_each
 
 LIMIT = 1_000
 START = b"POST /a?b HTTP/1.1\r\nHost: x\r\n"
@@ -62,7 +62,7 @@ def test_a_body_in_chunks_ends_where_gunicorn_ends_it(
     assert arrived([request[:-1]])[0] == 0
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("header", "body"),
     [
         (b"", b""),
@@ -81,7 +81,7 @@ def test_a_body_of_known_length_ends_where_gunicorn_ends_it(header: bytes, body:
     assert arrived([request[:-1]])[0] == 0
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("sent", "is_over"),
     [
         (START + b"Content-Length: 1001\r\n\r\n", True),
@@ -119,7 +119,7 @@ def test_who_speaks_http_1_0_knows_nothing_of_continuing() -> None:
     assert not found.waits_to_continue
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("target", "path"),
     [
         (b"/v1/y?z", b"/v1/y"),

@@ -20,6 +20,7 @@ from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.walk.answers import MAX_TEXT
 from surveys.services.exports.xlsx import MAX_CELLS
 from tests.support import contract
+from tests.support.cases import try_each
 from tests.support.contract import DOCS, ROOT
 from webhooks.events import EventType
 from xp.services.achievements import MOST_IN_LISTS, MOST_OF_ONE
@@ -96,7 +97,7 @@ def test_a_rule_is_a_sentence_and_short() -> None:
     assert [number for number, text in RULES.items() if len(text) > 360] == []
 
 
-@pytest.mark.parametrize(("rule", "words", "limit"), LIMITS)
+@try_each(("rule", "words", "limit"), LIMITS)
 def test_a_limit_in_a_rule_is_that_of_the_code(rule: str, words: str, limit: int) -> None:
     assert words.format(limit) in RULES[rule.removeprefix("rule ")]
 
@@ -231,7 +232,7 @@ def test_the_listing_of_this_project_is_part_of_its_rules(capsys: pytest.Capture
 # --- For contributors ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
+@try_each("guide", GUIDES)
 def test_every_path_in_a_guide_exists(guide: Path) -> None:
     paths = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", guide.read_text(encoding="utf-8")))
 

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from communities.ground.text_field import TextField
+from tests.support.cases import try_each
 
 # Fields of strings that are no texts: addresses, tickets, and what django-allauth asks for.
 NO_TEXTS = {
@@ -70,7 +71,7 @@ def test_every_text_of_a_form_has_one_form() -> None:
     assert sum(isinstance(field, TextField) for field in found.values()) > 30
 
 
-@pytest.mark.parametrize("moment", IMPOSSIBLE, ids=str)
+@try_each("moment", IMPOSSIBLE)
 def test_every_day_and_time_of_a_form_is_possible(moment: datetime) -> None:
     days = {name: each for name, each in fields().items() if type(each) is forms.DateField}
     times = {name: each for name, each in fields().items() if isinstance(each, forms.DateTimeField)}

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import try_each
+
 APPS = ("config", "communities", "surveys", "webhooks", "xp")
 ROOT = Path(__file__).resolve().parent.parent
 # A pin with its environment marker, and its hashes.
@@ -32,7 +34,7 @@ def test_the_lock_of_servers_is_part_of_that_of_development() -> None:
     assert _pins("requirements.txt") <= _pins("requirements-dev.txt")
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+@try_each("name", ["requirements.txt", "requirements-dev.txt"])
 def test_every_package_is_pinned_by_hash_and_no_address_or_path_is_named(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
 

@@ -21,6 +21,7 @@ from django.test import Client
 
 from config import logs
 from config.logs import LogFormat
+from tests.support.cases import try_each
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -130,7 +131,7 @@ def test_on_a_terminal_a_fault_has_its_traceback_without_values(output: io.Strin
     assert typed not in output.getvalue()
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("log_format", "level", "requests"),
     [
         (LogFormat.JSON, "INFO", "INFO"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pytest
 from django import forms
 from django.utils import timezone
 
@@ -12,6 +11,7 @@ from communities.ground.moment_field import MomentField
 from communities.staff.texts import moment
 from surveys.admin.delivery import DeliveryForm
 from surveys.admin.opening import OpenForm
+from tests.support.cases import try_each
 from webhooks.forms import RedeliverForm
 
 
@@ -34,7 +34,7 @@ def test_every_time_of_our_forms_is_a_moment_field() -> None:
     assert {form.__name__ for form in (DeliveryForm, OpenForm, RedeliverForm)} <= {name for name, _ in times}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("typed", "said"),
     [
         ("2026-03-29T02:30", "29 March 2026, 02:30 does not exist in Europe/Oslo"),

@@ -19,6 +19,7 @@ from communities.gate.envelope import STATUS
 from communities.gate.validation import VIOLATION_CODES
 from surveys.engine.script import BLOCK_TYPES
 from tests.support import our_code
+from tests.support.cases import try_each
 from tests.support.openapi import as_sent, component, described
 from tests.support.openapi import operations as all_operations
 from tests.support.routes import routed_actions
@@ -79,7 +80,7 @@ def test_every_routed_action_is_described_and_nothing_else() -> None:
     assert {(method, path) for method, path, _ in operations()} == routed
 
 
-@pytest.mark.parametrize("field", ["operationId", "summary", "description", "tags", "security"])
+@try_each("field", ["operationId", "summary", "description", "tags", "security"])
 def test_every_operation_says_what_it_is(field: str) -> None:
     silent = [f"{method} {path}" for method, path, operation in operations() if not operation.get(field)]
 

@@ -17,6 +17,7 @@ from surveys.chat import words as chat_words
 from surveys.drawing.words import WORDS
 from surveys.models import Project
 from surveys.services.projects.fields import PRIVACY_BY_DEFAULT
+from tests.support.cases import try_each
 from tests.support.surveys.project_tabs import project_staff
 
 OWN_WORDS = re.compile(r"who answered what|see who answered|who gave an answer", re.IGNORECASE)
@@ -62,7 +63,7 @@ def test_respondents_read_them_on_pages_and_in_the_chat() -> None:
     assert WORDS["team_reads"] == chat_words.TEAM_READS == privacy_words.SEMI_PRIVATE.sentence
 
 
-@pytest.mark.parametrize("folder", ["communities", "surveys", "xp", "webhooks", "templates"])
+@try_each("folder", ["communities", "surveys", "xp", "webhooks", "templates"])
 def test_no_other_place_has_words_of_its_own(folder: str) -> None:
     files = [
         path

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import regex
 
+from tests.support.cases import try_each
 from tests.support.our_code import APPS, modules
 from tests.support.regex_steps import ANCHORED, Stepped
 
@@ -104,7 +105,7 @@ def test_no_pattern_of_ours_is_slow() -> None:
     assert slow == set()
 
 
-@pytest.mark.parametrize(
+@try_each(
     "slow",
     [
         r"[.!?…]+(?:\s|$)",
@@ -123,7 +124,7 @@ def test_a_slow_pattern_is_recognised(slow: str) -> None:
     assert Stepped(regex.compile(slow)).slow_text("search")
 
 
-@pytest.mark.parametrize(
+@try_each(
     "quick",
     [r"[.!?…](?:\s|$)", r"(?<!\w)\w+@", r"\w{1,64}+@", r"^\s+$", r"a++", r"<i>[^<]*</i>", r"\b\w+@"],
 )

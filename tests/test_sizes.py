@@ -14,7 +14,7 @@ from communities.gate.bodies import MAX_BODY
 from communities.ground.errors import MAX_VIOLATIONS
 from tests.support.api_requests import ask
 from tests.support.caller import Caller
-from tests.support.effort import examples
+from tests.support.effort import IS_THOROUGH, examples
 from tests.support.openapi import described
 from tests.support.place import made_place
 
@@ -144,7 +144,11 @@ def test_a_body_full_of_elements_is_refused_without_a_look_at_them(ids: dict[str
     assert wrong == []
 
 
-@pytest.mark.parametrize("element", [0, "\N{SNOWMAN}" * 300, {"\N{SNOWMAN}" * 300: "\N{SNOWMAN}" * 300}])
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "element",
+    [{"\N{SNOWMAN}" * 300: "\N{SNOWMAN}" * 300}, *([0, "\N{SNOWMAN}" * 300] if IS_THOROUGH else [])],
+)
 def test_a_refusal_is_small_however_much_is_wrong(ids: dict[str, str], element: object) -> None:
     wrong = []
     for place in places():

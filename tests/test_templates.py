@@ -9,6 +9,7 @@ from django.conf import settings
 from django.template import engines
 
 from config import templating
+from tests.support.cases import try_each
 
 LONGEST_LINE = 140
 FOLDER = Path(settings.BASE_DIR) / "templates"
@@ -48,7 +49,7 @@ def test_a_line_of_a_template_holds_one_block_tag_or_one_pair() -> None:
     ] == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("source", "rendered"),
     [
         ("<ul>\n  <li>\n    {{ a }}\n  </li>\n</ul>", "<ul><li>1</li></ul>"),

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from django.conf import settings
+
+from tests.support.cases import try_each
 
 ROOT = Path(settings.BASE_DIR)
 STAFF = ("surveys/admin", "surveys/api", "surveys/drawing/figures", "communities/gate/schema_words.py")
@@ -53,13 +54,12 @@ def files(*places: str) -> list[Path]:
     return found
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("places", "others"),
     [
         ((*STAFF, *PAGES_OF_STAFF, "config/docs"), NOT_FOR_STAFF),
         ((*RESPONDENTS, *PAGES_OF_RESPONDENTS), NOT_FOR_RESPONDENTS),
     ],
-    ids=["staff", "respondents"],
 )
 def test_a_response_that_is_not_completed_has_one_name(
     places: tuple[str, ...], others: re.Pattern[str]

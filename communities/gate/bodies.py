@@ -35,7 +35,7 @@ MAX_BODY = 1_048_576  # bytes
 MAX_FORM = 262_144  # bytes
 MAX_FILE_BODY = 3_145_728  # bytes: a picture that is uploaded, as base64
 MAX_LINES_BODY = 8_388_608  # bytes: responses that are imported, and a questionnaire that is converted
-_PATHS_OF_LARGE_BODIES = ("/v1/", "/admin/")
+_PATHS_OF_LARGE_BODIES = ("/v1/", "/admin/", "/mcp")
 # An upper bound for the number of values in a body: the number of its commas and opening brackets, also those
 # in texts, plus one. In memory, an object takes up to a hundred times its bytes in a body.
 MAX_VALUES = 100_000

@@ -103,7 +103,8 @@ class SessionlessMiddleware:
 
 
 def is_api_request(request: HttpRequest) -> bool:
-    return request.path_info == "/v1" or request.path_info.startswith("/v1/")
+    """Whether programs call the address with an API key: the interface, and that for assistants."""
+    return request.path_info in ("/v1", "/mcp") or request.path_info.startswith("/v1/")
 
 
 def must_be_secure(request: HttpRequest) -> bool:

@@ -177,7 +177,7 @@ def query_violations(serializer: serializers.Serializer[Any], sent: QueryDict) -
         for name, field in serializer.fields.items()
         if isinstance(field, serializers.IntegerField) and name in sent
         # DRF refuses what is no number at all.
-        if not _DIGITS.fullmatch(sent[name]) and _is_integer(sent[name])
+        if not _DIGITS.fullmatch(text := str(sent[name])) and _is_integer(text)
     ]
     return written + [
         violation(name, "duplicate", f"`{name}` occurs more than once in the query.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.conf import settings
@@ -367,7 +367,7 @@ class DeliveryForm(ScheduleForm):
             del self.fields["lock_graded_answers"]
         if page.project.is_poll:
             del self.fields["advance_on_choice"], self.fields["review"]
-            self.fields["ends"].leave_out("screen_out")
+            cast(Any, self.fields["ends"]).leave_out("screen_out")
         if page.project.is_anonymous:
             del self.fields["mail_copy"]
         self._offer_sources()

@@ -6,7 +6,7 @@ One page shows the step that the project's file is at, so it may be left and ope
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from urllib.parse import unquote
 
@@ -34,7 +34,8 @@ from surveys.models import Job, ResponseFile
 from surveys.services.exports.service import MEDIA_TYPES, file_name
 from surveys.services.imports import files, tables
 from surveys.services.imports.files import OpenFile
-from surveys.services.imports.matching import BESIDE, DATES, READINGS, Matching, Questions
+from surveys.services.imports.matching import BESIDE, Matching, Questions
+from surveys.services.imports.readings import Readings, Way, Ways
 from surveys.services.imports.walking import import_slot
 
 PAGE = "admin/surveys/project/import.html"
@@ -72,20 +73,8 @@ class PasteForm(forms.Form):
 
 
 class MatchingForm(forms.Form):
-    """What each column of a page is, and how cells are written. `first` is one of their indexes."""
+    """What each column of a page is, and how its cells are read. `first` is one of their indexes."""
 
-    options = forms.ChoiceField(
-        label="Options are written as",
-        choices=list(READINGS.items()),
-        help_text="Labels are what respondents read. Codes are the numbers in our own exports.",
-    )
-    missing = TextField(
-        label="Marks of missing answers",
-        required=False,
-        max_length=500,
-        help_text="Cells with one of these are empty; separated by semicolons.",
-    )
-    dates = forms.ChoiceField(label="Days are written as", choices=list(DATES.items()))
     zone = forms.ChoiceField(label="Times are in", help_text="For times that name no zone themselves.")
     moment = MomentField(label="Time of responses without one", required=True)
 
@@ -94,14 +83,8 @@ class MatchingForm(forms.Form):
         last = (len(matching.columns) - 1) // SHOWN_COLUMNS * SHOWN_COLUMNS
         self.first = min(last, first // SHOWN_COLUMNS * SHOWN_COLUMNS)
         self.shown = range(self.first, min(self.first + SHOWN_COLUMNS, len(matching.columns)))
-        initial = {f"column_{n}": target for n, target in enumerate(matching.columns)} | {
-            "options": matching.options,
-            "missing": "; ".join(matching.missing),
-            "dates": matching.dates,
-            "zone": matching.zone,
-            "moment": _moment(matching),
-        }
-        super().__init__(data, initial=initial)
+        super().__init__(data, initial={"zone": matching.zone, "moment": _moment(matching)})
+        self.readings = readings = Readings(opened.table, matching, opened.found)
         zones = dict.fromkeys(["UTC", matching.zone, *common_time_zones()])
         self.fields["zone"].choices = [(each, each) for each in zones]  # type: ignore[attr-defined]
         for index in self.shown:
@@ -109,21 +92,51 @@ class MatchingForm(forms.Form):
             self.fields[f"column_{index}"] = forms.ChoiceField(
                 label=header or f"Column {index + 1}",
                 required=False,
-                choices=_choices(opened.found, header, target),
+                choices=_choices(opened.found, header, target, matching.hints.get(str(index), "")),
+                initial=target,
             )
+            ways = readings.ways(index) if target else Ways([])
+            if len(ways.all) > 1:
+                self.fields[f"reading_{index}"] = forms.ChoiceField(
+                    label=f"{header or index + 1} is read as",
+                    required=False,
+                    choices=[("", "As the column shows" if ways.is_clear else "Choose"), *_named(ways.all)],
+                    initial=matching.readings.get(str(index), ""),
+                )
+            if opened.found.block(target):
+                self.fields[f"missing_{index}"] = TextField(
+                    label=f"Cells of {header or index + 1} that are no answer",
+                    required=False,
+                    max_length=500,
+                    initial="; ".join(readings.marks(index)),
+                    widget=forms.TextInput(attrs={"placeholder": "No answer: NA; -99"}),
+                )
 
     @property
     def chosen(self) -> Matching:
-        cleaned = self.cleaned_data
-        columns = [cleaned.get(f"column_{n}", target) for n, target in enumerate(self.matching.columns)]
-        marks = [each.strip() for each in cleaned["missing"].split(";")]
-        return Matching(
+        """The matching that was sent. What was chosen for the cells of a column ends with its target."""
+        cleaned, before = self.cleaned_data, self.matching
+        columns = [cleaned.get(f"column_{n}", target) for n, target in enumerate(before.columns)]
+        readings, missing = {**before.readings}, {**before.missing}
+        for index in self.shown:
+            key = str(index)
+            if columns[index] != before.columns[index]:
+                readings.pop(key, None)
+                missing.pop(key, None)
+                continue
+            if f"reading_{key}" in self.data:
+                readings[key] = cleaned.get(f"reading_{key}", "")
+            field = self.fields.get(f"missing_{key}")
+            if f"missing_{key}" in self.data and field and cleaned[f"missing_{key}"] != field.initial:
+                marks = cleaned[f"missing_{key}"].split(";")
+                missing[key] = [each for mark in marks if (each := mark.strip())]
+        return replace(
+            before,
             columns=columns,
             zone=cleaned["zone"],
             moment=cleaned["moment"].isoformat(),
-            dates=cleaned["dates"],
-            options=cleaned["options"],
-            missing=[each for each in dict.fromkeys(marks) if each],
+            readings={key: way for key, way in readings.items() if way},
+            missing=missing,
         )
 
 
@@ -134,19 +147,29 @@ class ColumnRow:
     header: str
     samples: Sequence[str]
     field: forms.BoundField
+    reading: forms.BoundField | None
+    missing: forms.BoundField | None
+    facts: Sequence[str]
+    is_clear: bool
+    hint: str
 
 
 def _moment(matching: Matching) -> object:
     return forms.DateTimeField().to_python(matching.moment)
 
 
-def _choices(found: Questions, header: str, target: str) -> Choices:
+def _named(ways: Sequence[Way]) -> list[tuple[str, str]]:
+    return [(way.key, way.words[:1].upper() + way.words[1:]) for way in ways]
+
+
+def _choices(found: Questions, header: str, target: str, hint: str) -> Choices:
     """What a column may be. The options of a question are offered once the column is matched with it."""
     own = found.options_of(target)
     questions = [(key, text) for key, text in found.titles.items() if key[:2] in ("b:", "t:")]
     names = [*found.fields, header.removeprefix("field."), target.removeprefix("f:")]
     fields = [(f"f:{name}", name) for name in dict.fromkeys(names) if found.is_target(f"f:{name}")]
     groups: list[tuple[str, list[tuple[str, str]]]] = [
+        ("Perhaps", [(hint, found.titles[hint])] if hint in found.titles and not own else []),
         ("One of its options", [(key, found.titles[key]) for key in own]),
         ("Questions", questions),
         ("Beside the answers", list(BESIDE.items())),
@@ -257,12 +280,18 @@ def _match(request: HttpRequest, page: ProjectPage, do: str) -> HttpResponseBase
     if form.is_valid():
         try:
             files.match(actor=page.actor, project=page.project, chosen=form.chosen)
-            if do == "check":
-                files.check(actor=page.actor, project=page.project)
         except Refusal as refusal:
             refusals.add_to_form(form, refusal)
     if form.errors:
         return _draw(request, page, form=form)
+    if do == "check":
+        try:
+            readings = Readings(opened.table, form.chosen, opened.found)
+            files.refuse_unclear(readings, form.shown)
+            files.check(actor=page.actor, project=page.project)
+        except Refusal as refusal:
+            messages.error(request, refusal.message)
+            do = "update"
     first = form.first + {"before": -SHOWN_COLUMNS, "after": SHOWN_COLUMNS}.get(do, 0)
     shown = f"?first={first}" if first > 0 and do != "check" else ""
     return HttpResponseRedirect(page.address("responses_import") + shown, status=303)
@@ -312,12 +341,13 @@ def _of_file(opened: OpenFile, form: MatchingForm | None, first: int) -> dict[st
         "rows": plural(row.row_count, "row"),
         **{name: counts.get(name, 0) for name in ("new", "partial", "known", "faulty")},
         "new_in_words": plural(counts.get("new", 0), "response"),
+        "notes": opened.table.notes,
     }
     if row.step == Step.MATCHING:
         form = form or MatchingForm(opened=opened, first=first)
         columns = list(_columns(opened, form))
         matched = sum(bool(each) for each in opened.matching.columns)
-        others = [form[name] for name in ("options", "missing", "dates", "zone", "moment")]
+        others = [form[name] for name in ("zone", "moment")]
         return context | {
             "form": form,
             "columns": columns,
@@ -327,7 +357,17 @@ def _of_file(opened: OpenFile, form: MatchingForm | None, first: int) -> dict[st
             "others": others,
         }
     found = opened.faults
-    return context | {"faults": found[:SHOWN_FAULTS], "more_faults": max(0, len(found) - SHOWN_FAULTS)}
+    titles = opened.found.titles
+    read = [
+        (opened.table.headers[n] or f"Column {n + 1}", titles.get(target, target[2:]), facts)
+        for n, facts in opened.facts
+        if (target := opened.matching.columns[n])
+    ]
+    return context | {
+        "read": read,
+        "faults": found[:SHOWN_FAULTS],
+        "more_faults": max(0, len(found) - SHOWN_FAULTS),
+    }
 
 
 def _columns(opened: OpenFile, form: MatchingForm) -> Iterator[ColumnRow]:
@@ -335,4 +375,14 @@ def _columns(opened: OpenFile, form: MatchingForm) -> Iterator[ColumnRow]:
         header = opened.table.headers[index]
         samples = list(dict.fromkeys(opened.table.column(index)))[:SAMPLES]
         short = [each if len(each) <= MAX_SAMPLE else f"{each[:MAX_SAMPLE]}…" for each in samples]
-        yield ColumnRow(header or f"Column {index + 1}", short, form[f"column_{index}"])
+        target, hint = opened.matching.columns[index], opened.matching.hints.get(str(index), "")
+        names = (f"reading_{index}", f"missing_{index}")
+        yield ColumnRow(
+            header or f"Column {index + 1}",
+            short,
+            form[f"column_{index}"],
+            *(form[name] if name in form.fields else None for name in names),
+            facts=list(form.readings.facts(index)) if target else [],
+            is_clear=not target or form.readings.ways(index).is_clear,
+            hint="" if target else opened.found.titles.get(hint, hint[2:]),
+        )

@@ -37,7 +37,7 @@ from surveys.admin.frame import ProjectPage, Tab, project_tab
 from surveys.admin.opening import audience_in_words
 from surveys.models import PersonalLink
 from surveys.services.conversations.admission import MOST_DIGITS
-from surveys.services.links import addresses, files, mailing, reminders
+from surveys.services.links import addresses, fields, files, mailing, reminders
 from surveys.services.links import service as links
 from surveys.services.links.mailing import Choice, Reach, Who
 
@@ -187,7 +187,7 @@ def file(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBa
     """The valid links as a file with names, mail addresses and the links' addresses."""
     if format not in files.FORMATS:
         raise Http404
-    made = files.export(project=page.project, format=format, at=page.at, with_bom=True)
+    made = files.export(actor=page.actor, project=page.project, format=format, at=page.at, with_bom=True)
     response = download(
         request,
         owner=of_community(page.actor.community_id),
@@ -340,6 +340,9 @@ def _form(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpRespon
         "most": links.MOST_AT_ONCE,
         "is_live": page.project.is_live_at(page.at) or page.project.is_pending_at(page.at),
         "open_address": page.address("open"),
+        "carried": page.project.hidden_fields
+        if fields.carries_attributes(actor=page.actor, project=page.project)
+        else (),
     }
     status = 422 if form.is_bound and form.errors else 200
     return page.render(request, SEND, context, status=status)

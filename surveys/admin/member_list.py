@@ -62,7 +62,11 @@ def page(request: HttpRequest) -> HttpResponse:
     if do == "faults":
         return _faults(found)
     if do == "add" and found.people:
-        return _add(request, actor, form, found)
+        try:
+            return _add(request, actor, form, found)
+        except Refusal as refusal:
+            refusals.add_to_form(form, refusal)
+            return _draw(request, form, status=422)
     return _draw(request, form, found=found, actor=actor)
 
 

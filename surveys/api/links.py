@@ -17,7 +17,7 @@ from communities.gate.downloads import download
 from communities.gate.fields import StrictListField, StrictTextField
 from communities.gate.idempotency import once
 from communities.gate.pagination import PageIn
-from communities.ground.actors import Role
+from communities.ground.actors import Actor, Role
 from communities.ground.errors import refuse
 from communities.ground.slots import of_community
 from surveys.api.exports import XLSX
@@ -82,7 +82,7 @@ class Carried(serializers.DictField):
     def __init__(self) -> None:
         super().__init__(
             allow_null=True,
-            help_text="What it carries along; null if it carries nothing.",
+            help_text="What it carries along; null if nothing, and for others than admins and its maker.",
         )
 
 
@@ -162,7 +162,7 @@ class LinkViewSet(OwnWorkViewSet):
         query = self.query(PageIn)
         project = links.require_owner(actor=self.actor, project_id=project_id)
         rows = links.with_names(links.of_project(project=project))
-        return self.page(rows, query, as_json=lambda link: _as_json(link, project))
+        return self.page(rows, query, as_json=lambda link: _as_json(link, project, self.actor))
 
     @extend_schema(
         operation_id="links_create",
@@ -216,7 +216,7 @@ class LinkViewSet(OwnWorkViewSet):
         links.require_owner(actor=self.actor, project_id=project_id)  # before the body is checked
         wanted = _wanted(self.read(LinksIn))
         created = links.create(actor=self.actor, project_id=project_id, wanted=wanted, at=self.at)
-        told = [_new_as_json(link) for link in created]
+        told = [_new_as_json(link, self.actor) for link in created]
         is_one = wanted[0].path == "member_id"
         return Response(told[0] if is_one else {"data": told}, status=201)
 
@@ -240,7 +240,13 @@ class LinkViewSet(OwnWorkViewSet):
     def export(self, request: Request, /, project_id: int, **kwargs: Any) -> StreamingHttpResponse:
         query = self.query(LinkExportIn)
         project = links.require_owner(actor=self.actor, project_id=project_id)
-        made = files.export(project=project, format=query["format"], at=self.at, with_bom=query["bom"] == "1")
+        made = files.export(
+            actor=self.actor,
+            project=project,
+            format=query["format"],
+            at=self.at,
+            with_bom=query["bom"] == "1",
+        )
         response = download(
             request,
             owner=of_community(self.actor.community_id),
@@ -304,7 +310,7 @@ def _wanted(body: Mapping[str, Any]) -> Sequence[WantedLink]:
     return [WantedLink(each, shared, path=f"member_ids[{n}]") for n, each in enumerate(body["member_ids"])]
 
 
-def _as_json(link: PersonalLink, project: Project) -> Mapping[str, object]:
+def _as_json(link: PersonalLink, project: Project, actor: Actor) -> Mapping[str, object]:
     return {
         "id": str(link.pk),
         "member_id": str(link.member_id),
@@ -314,15 +320,15 @@ def _as_json(link: PersonalLink, project: Project) -> Mapping[str, object]:
         "revoked_at": link.revoked_at,
         "used_at": links.used_at(link, project),
         "mailed_at": link.mailed_at,
-        "metadata": fields.told(link, project),
+        "metadata": fields.told(link, project, actor=actor),
     }
 
 
-def _new_as_json(link: PersonalLink) -> Mapping[str, object]:
+def _new_as_json(link: PersonalLink, actor: Actor) -> Mapping[str, object]:
     return {
         "id": str(link.pk),
         "member_id": str(link.member_id),
         "url": addresses.url_of(project=link.project, link_id=link.pk),
         "expires_at": link.expires_at,
-        "metadata": fields.told(link, link.project),
+        "metadata": fields.told(link, link.project, actor=actor),
     }

@@ -401,7 +401,7 @@ class ProjectViewSet(OwnWorkViewSet):
 
     def _all_as_json(self, projects: Sequence[Any]) -> Sequence[dict[str, Any]]:
         """Counts of anonymous projects change in steps, except for their creators and admins. Members read no
-        quotas (rule 7.121).
+        quotas and no ends (rule 7.121).
         """
         in_steps = [
             each
@@ -410,7 +410,7 @@ class ProjectViewSet(OwnWorkViewSet):
         ]
         totals = cache.totals(projects=in_steps, at=self.at)
         rendered = [(each.pk, project_as_json(each, at=self.at)) for each in projects]
-        hidden: dict[str, Any] = {"quotas": []} if self.actor.is_member else {}
+        hidden: dict[str, Any] = {"quotas": [], "ends": []} if self.actor.is_member else {}
         return [
             {
                 **told,

@@ -415,7 +415,9 @@ class ResultsViewSet(OwnWorkViewSet):
             "without filters and segments, because these could single out a person; results of an "
             "anonymous project are then those of the page at `info.results_url`: questions with fewer than "
             "5 answers are null, and figures and counts stay as they were last shown until at least 5 "
-            "responses differ, and scores and calculated results are left out. "
+            "responses differ, and scores and calculated results are left out. On other projects these "
+            "readers get questions with conditions only over at least 5 answers, and of scores and "
+            "calculated results the mean, and the values that at least 5 responses have. "
             "For role member a project that is not active is `404 not_found`."
         ),
         parameters=[ResultsIn, PARAMETER],

@@ -88,14 +88,20 @@ def is_known_at_start(text: str) -> bool:
     return column_of_answer(text) is None
 
 
-def is_decided(text: str, *, script: Script, at: int) -> bool:
-    """Whether no answer to the block at the place `at`, or to a later one, can change the expression."""
-    return all(
-        mention.name == LANGUAGE
-        or names.field_key(mention.name) is not None
-        or (isinstance(place := references.resolve(mention.name, script), int) and place < at)
-        for mention in expressions.parse(text).mentions
-    )
+def decided_at(text: str, *, script: Script) -> int | None:
+    """The first place of the script at which no answer to come can change the expression.
+
+    None if it names a score, which grows until the end.
+    """
+    at = 0
+    for mention in expressions.parse(text).mentions:
+        if mention.name == LANGUAGE or names.field_key(mention.name) is not None:
+            continue
+        place = references.resolve(mention.name, script)
+        if not isinstance(place, int):
+            return None
+        at = max(at, place + 1)
+    return at
 
 
 def column_of_answer(text: str) -> int | None:

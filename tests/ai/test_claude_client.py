@@ -17,6 +17,7 @@ from surveys.ai.openai import OpenAIProvider
 from surveys.ai.provider import AnalysisOverview, Provider, ScriptRequest
 from tests.support.ai.api_key import KEY
 from tests.support.ai.loopback import Loopback
+from tests.support.cases import try_each
 
 OVERVIEW = AnalysisOverview("Tea", completion_count=3, conversation_count=4, blocks=[])
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,13 +105,12 @@ def test_the_loopback_refuses_what_the_real_api_refuses(anthropic: Loopback) -> 
     assert status({"authorization": "Bearer key", **version}, output_config=config) == 400
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("arguments", "connect"),
     [
         ([], lambda address: ClaudeProvider(api_key=KEY, base_url=address)),
         (["--chat"], lambda address: OpenAIProvider(model="any", base_url=address)),
     ],
-    ids=["anthropic", "chat"],
 )
 def test_the_loopback_runs_by_itself(arguments: list[str], connect: Callable[[str], ModelProvider]) -> None:
     command = [sys.executable, "-m", "tests.support.ai.loopback", "--port", "0"]

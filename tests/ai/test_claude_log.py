@@ -12,6 +12,7 @@ from surveys.ai.models.prices import TokenUsage, cost_of
 from surveys.ai.provider import AnalysisOverview, ProviderError, ScriptRequest, TextBatch, TextTheme
 from tests.support.ai.api_key import KEY
 from tests.support.ai.loopback import Loopback
+from tests.support.cases import try_each
 
 OVERVIEW = AnalysisOverview("Tea", completion_count=3, conversation_count=4, blocks=[])
 CONTENT = "Xanthippe says so"
@@ -61,7 +62,7 @@ def test_a_request_is_logged_with_its_tokens_and_its_cost(
     }
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("model", "usage", "cost"),
     [
         ("claude-sonnet-5-5", TokenUsage(uncached=1_000_000, output=100_000), 3.0),

@@ -12,6 +12,7 @@ from tests.support.ai.drafted import SCHEMAS, violations_of
 from tests.support.ai.improvisation import data_in, improvise
 from tests.support.ai.loopback import Loopback
 from tests.support.ai.request_rules import mismatches, problems_with_schema
+from tests.support.cases import try_each
 
 SURVEY = ScriptRequest(intent="Do people like our new board?", type="convo")
 ASKED: dict[str, Any] = {"description": "", "required": True, "show_when": []}
@@ -245,7 +246,7 @@ def test_improvised_scripts_match_the_schema_and_pass_the_rules(
     assert violations_of(draft, request_) == []
 
 
-@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+@try_each("schema", SCHEMAS.values())
 def test_the_schemas_use_only_what_the_api_supports(schema: dict[str, Any]) -> None:
     assert problems_with_schema(schema) == []
 

@@ -12,13 +12,14 @@ from surveys.ai.local.drafts.asks import read_asks
 from surveys.ai.local.drafts.formats import read_scale, split_options
 from surveys.ai.local.drafts.phrasing import question_from
 from tests.support.ai.drafts import draft_from, option_values, prompts, questions
+from tests.support.cases import try_each
 
 
 def asked(intent: str) -> list[str]:
     return [block["prompt"] for block in questions(draft_from(intent))]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("clause", "language", "question"),
     [
         ("whether they own a car", "en", "Do you own a car?"),
@@ -50,7 +51,7 @@ def test_a_clause_is_put_to_the_respondents(clause: str, language: str, question
     assert question_from(clause, language) == question
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("phrase", "language"),
     [("the venue", "en"), ("das Essen", "de"), ("la salle", "fr"), ("la comida", "es"), ("a comida", "pt")],
 )
@@ -58,7 +59,7 @@ def test_a_noun_phrase_is_no_clause(phrase: str, language: str) -> None:
     assert question_from(phrase, language) is None
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "scale"),
     [
         ("from 1 to 7", (1, 7, False)),
@@ -77,7 +78,7 @@ def test_a_scale_is_read(text: str, scale: tuple[int | None, int, bool] | None) 
     assert (found and (found[1].low, found[1].high, found[1].has_stars)) == scale
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "language", "options"),
     [
         ("pizza, sushi or tacos", "en", ("Pizza", "Sushi", "Tacos")),
@@ -147,7 +148,7 @@ def test_a_condition_at_the_end_leaves_what_is_asked_before_it() -> None:
     assert why["show_when"] == {"block": others[-1]["name"], "op": "eq", "value": "No"}
 
 
-@pytest.mark.parametrize(
+@try_each(
     "intent",
     [
         "Feedback on the party: rate food and music, ask what to improve and email me the results",
@@ -165,7 +166,7 @@ def test_what_is_no_ask_is_unmet_and_asks_nothing(intent: str) -> None:
     assert [unmet.casefold() for unmet in draft.unmet] == ["not part of a script: “email me the results”."]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "is_one"),
     [
         ("email me the results", True),
@@ -182,7 +183,7 @@ def test_an_order_to_us_is_told_from_a_noun_phrase(text: str, is_one: bool) -> N
     assert is_order(text) == is_one
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("intent", "prompt"),
     [
         ("Rate the location with stars", "How would you rate the location?"),
@@ -227,7 +228,7 @@ def test_a_draft_with_placeholders_says_so() -> None:
     assert not draft_from("Which one shall we take? The red one or the blue one", "poll").is_placeholder
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("intent", "start"), [("customer survey in German", "Hallo!"), ("short French survey", "Bonjour !")]
 )
 def test_a_script_is_in_the_language_that_the_intent_names(intent: str, start: str) -> None:
@@ -241,7 +242,7 @@ def test_what_cannot_be_translated_is_unmet() -> None:
     assert draft.unmet == ("Not asked: “why they collect stamps”.",)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("intent", "unused"),
     [
         (
@@ -253,7 +254,7 @@ def test_what_cannot_be_translated_is_unmet() -> None:
         ("Order form: pens $3, mugs $7. how many of each, total", "Not done: “total”."),
         (
             "Split 100 points between parks, roads and schools",
-            "Not done: “Split 100 points between parks, roads and schools”.",
+            "Not done: “Split 100 points between parks, roads and schools”. People rank the items instead.",
         ),
         (
             "Ask members what they buy. Those who never buy should say why.",
@@ -282,7 +283,7 @@ def test_confidence_is_low_where_little_of_the_intent_is_used() -> None:
     assert part < 0.4 < whole
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("intent", "asked_for"),
     [
         (
@@ -333,7 +334,7 @@ def test_rank_said_of_respondents_is_a_ranking() -> None:
     assert (ranked["type"], option_values(ranked)) == ("ranking", ["Pay", "Hours", "Growth"])
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("intent", "conditions"),
     [
         (
@@ -351,7 +352,7 @@ def test_conditions_on_numbers_hold(intent: str, conditions: list[tuple[str, int
     assert [each for each in found if each[0] in ("lt", "gt")] == conditions
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("intent", "added", "count"),
     [
         ("SUS for our tool, plus one open question on what annoyed them most", "What annoyed you most?", 11),
@@ -369,7 +370,7 @@ def test_an_addition_is_no_total(intent: str, added: str, count: int) -> None:
     assert len(asked(intent)) == count
 
 
-@pytest.mark.parametrize(
+@try_each(
     "intent", ["Kantine: Geschmack, Preis. höchstens 6 Fragen", "Our canteen: taste, price, 6 questions max"]
 )
 def test_a_most_is_not_filled_up(intent: str) -> None:
@@ -400,7 +401,7 @@ def test_settings_are_no_asks() -> None:
 # --- The bank -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("language", languages.written_languages())
+@try_each("language", languages.written_languages())
 def test_the_bank_knows_phrases_in_every_language(language: str) -> None:
     named = {"en": "their date of birth", "de": "Geburtsdatum", "fr": "date de naissance",
              "es": "fecha de nacimiento", "pt": "data de nascimento"}  # fmt: skip
@@ -411,7 +412,7 @@ def test_the_bank_knows_phrases_in_every_language(language: str) -> None:
     assert found["name"] == "birthday"
 
 
-@pytest.mark.parametrize("language", languages.written_languages()[1:])
+@try_each("language", languages.written_languages()[1:])
 def test_every_text_of_the_bank_is_translated(language: str) -> None:
     texts = set()
     for block in bank.blocks().values():
@@ -423,7 +424,7 @@ def test_every_text_of_the_bank_is_translated(language: str) -> None:
     assert {text for text in missing if not re.fullmatch("[SMLX]+", text)} == set()
 
 
-@pytest.mark.parametrize(
+@try_each(
     "intent",
     [
         "Ward survey: food, noise at night, don't know option",
@@ -565,3 +566,93 @@ def test_a_condition_on_what_is_not_asked_is_told() -> None:
 )
 def test_whether_with_a_whole_scale_is_no_condition(intent: str) -> None:
     assert [block["type"] for block in questions(draft_from(intent))][2:] == ["nps"]
+
+
+@pytest.mark.parametrize(
+    ("intent", "prompt", "options"),
+    [
+        ("Ask which day suits best: Monday, Friday", "Which days suit you?", ["Monday", "Friday"]),
+        (
+            "We are a bakery and want to know which bread people want: rye, spelt, olive",
+            "Which bread do you want?",
+            ["Rye", "Spelt", "Olive"],
+        ),
+        ("Frage, welcher Abend am besten passt: Montag, Mittwoch", "Welcher Abend passt am besten?", None),
+        ("Hoodie order form: size S M L XL, how many", "Which size?", ["S", "M", "L", "XL"]),
+    ],
+)
+def test_options_after_a_word_of_asking_are_no_ratings(
+    intent: str, prompt: str, options: list[str] | None
+) -> None:
+    block = questions(draft_from(intent))[0]
+
+    assert block["prompt"] == prompt
+    assert options is None or option_values(block) == options
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "Divide a budget of 100 points over: playground, bike lanes, trees.",
+        "100 Euro auf Fahrradkeller, Spielplatz, Garten aufteilen",
+        "Members get 10 coins to spend on: training, equipment, snacks",
+    ],
+)
+def test_points_to_share_are_told_and_ranked(intent: str) -> None:
+    draft = draft_from(intent)
+
+    assert questions(draft)[0]["type"] == "ranking"
+    assert any(line.endswith("People rank the items instead.") for line in draft.unmet)
+
+
+def test_needs_are_not_rated() -> None:
+    prompts_of_needs = asked("Survey for carers: need for respite care, transport needs, lunch")
+
+    assert prompts_of_needs == [
+        "What is your need for respite care?",
+        "What are your transport needs?",
+        "What do you need: lunch?",
+    ]
+
+
+def test_a_list_after_a_full_stop_is_asked() -> None:
+    assert len(asked("feedback on our open day. stands, talks, parking, would they come again")) == 4
+
+
+def test_a_limit_in_brackets_is_that_of_its_number() -> None:
+    draft = draft_from("RSVP: are you coming, how many guests (max 3), allergies")
+
+    assert [block["max"] for block in questions(draft) if block["type"] == "open_numeric"] == [3]
+    assert draft.unmet == ()
+
+
+@pytest.mark.parametrize(
+    ("intent", "days"),
+    [
+        (
+            "Find a date for the rehearsal: Mon 5 Jan 18:00, Tue 6 Jan 19:00, Thu 8 Jan 18:30.",
+            "Mon 5 Jan 18:00",
+        ),
+        ("Terminfindung Elternabend: Mo 12.1. 19 Uhr, Mi 14.1. 19 Uhr", "Mo 12.1. 19 Uhr"),
+    ],
+)
+def test_days_with_dates_are_the_options_of_one_question(intent: str, days: str) -> None:
+    block = questions(draft_from(intent))[0]
+
+    assert block["type"] == "multi_punch"
+    assert days in option_values(block)
+
+
+def test_a_form_for_a_child_asks_about_the_child() -> None:
+    assert asked("Sign up for the kids' camp: child's name, class, allergies, photo permission") == [
+        "What is the child's name?",
+        "What is the child's class?",
+        "What are the child's allergies?",
+        "May we take pictures of the child and publish them?",
+    ]
+
+
+def test_an_agreement_that_no_question_takes_is_told() -> None:
+    draft = draft_from("Employee pulse: workload, recognition. all on agree/disagree scale")
+
+    assert draft.unmet == ("Not used: “all on agree/disagree scale”.",)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from surveys.ai.local.drafts import counts
 from surveys.ai.local.drafts.counts import CountRange
+from tests.support.cases import try_each
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("intent", "low", "high"),
     [
         ("5 questions", 5, 5),
@@ -42,7 +41,7 @@ def test_a_number_of_questions_is_understood(intent: str, low: int, high: int) -
     assert counts.question_count(intent) == CountRange(low, high)
 
 
-@pytest.mark.parametrize(
+@try_each(
     "intent",
     [
         "a survey",
@@ -58,7 +57,7 @@ def test_other_numbers_are_not_a_number_of_questions(intent: str) -> None:
     assert counts.question_count(intent) is None
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("intent", "number"),
     [
         ("3 options", 3),

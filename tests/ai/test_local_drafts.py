@@ -25,6 +25,7 @@ from tests.support.ai.drafts import (
     questions,
     run,
 )
+from tests.support.cases import try_each
 
 ROOT = Path(__file__).parents[2]
 GRADES = {"correct_answer_index", "when_correct", "when_incorrect"}
@@ -96,14 +97,12 @@ def test_a_draft_has_fewer_questions_when_the_library_has_no_more_and_says_so() 
     assert not draft.is_placeholder
 
 
-@pytest.mark.parametrize(
-    ("wanted", "count"), [("at least 12", 12), ("up to 4", 4), ("5 to 20", 7), ("30", 30)]
-)
+@try_each(("wanted", "count"), [("at least 12", 12), ("up to 4", 4), ("5 to 20", 7), ("30", 30)])
 def test_a_range_of_questions_is_respected(wanted: str, count: int) -> None:
     assert len(questions(draft_from(f"a survey about coffee with {wanted} questions"))) == count
 
 
-@pytest.mark.parametrize("count", [2, 10, 100])
+@try_each("count", [2, 10, 100])
 def test_a_poll_has_one_question_even_if_more_are_wanted(count: int) -> None:
     assert len(questions(draft_from(f"a poll with {count} questions about tea", "poll"))) == 1
 
@@ -145,7 +144,7 @@ def test_a_longer_quiz_gets_placeholders_with_right_answers() -> None:
     assert "⟦" in prompts(draft)[-6]
 
 
-@pytest.mark.parametrize("bucket_names", [("Score",), ("Sea", "Fire Mage")])
+@try_each("bucket_names", [("Score",), ("Sea", "Fire Mage")])
 def test_a_quiz_gives_no_points_to_the_projects_buckets(bucket_names: tuple[str, ...]) -> None:
     draft = draft_from("quiz about cats", bucket_names=bucket_names)
 
@@ -191,7 +190,7 @@ def test_buckets_that_include_the_templates_own_keep_its_answers() -> None:
     assert draft == draft_from("personality quiz")
 
 
-@pytest.mark.parametrize("names", [("Score",), ("C++", "C#"), ("火", "水!")])
+@try_each("names", [("Score",), ("C++", "C#"), ("火", "水!")])
 def test_buckets_that_cannot_be_results_get_no_points(names: tuple[str, ...]) -> None:
     draft = draft_from("personality quiz", bucket_names=names)
 
@@ -199,9 +198,7 @@ def test_buckets_that_cannot_be_results_get_no_points(names: tuple[str, ...]) ->
     assert not [each for each in prompts(draft) if "[" in each]
 
 
-@pytest.mark.parametrize(
-    "listed", ["C++, C#", "a" * 70 + ", b" * 2, "correct, wrong", "Straße, Ärger", "co-op, co op"]
-)
+@try_each("listed", ["C++, C#", "a" * 70 + ", b" * 2, "correct, wrong", "Straße, Ärger", "co-op, co op"])
 def test_any_listed_results_give_a_draft(listed: str) -> None:
     assert questions(draft_from(f"personality quiz with results: {listed}", for_chat=True))
 
@@ -209,7 +206,7 @@ def test_any_listed_results_give_a_draft(listed: str) -> None:
 # --- Points ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("intent", ["quiz about cats", "trivia", "a personality quiz", "event feedback"])
+@try_each("intent", ["quiz about cats", "trivia", "a personality quiz", "event feedback"])
 def test_without_scoring_a_draft_has_no_points_and_mentions_none(intent: str) -> None:
     draft = draft_from(intent, scoring=False)
 
@@ -221,7 +218,7 @@ def test_without_scoring_a_draft_has_no_points_and_mentions_none(intent: str) ->
     assert questions(draft)
 
 
-@pytest.mark.parametrize("type", ["convo", "poll"])
+@try_each("type", ["convo", "poll"])
 def test_scoring_can_be_switched_on_for_any_template(type: str) -> None:
     assert draft_from("event feedback", type, scoring=True).scoring_enabled
 
@@ -247,8 +244,8 @@ def test_drafting_does_not_load_the_libraries_that_read_texts() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("type", ["convo", "poll"])
-@pytest.mark.parametrize("scoring", [None, True, False])
+@try_each("type", ["convo", "poll"])
+@try_each("scoring", [None, True, False])
 def test_a_corrected_draft_takes_nothing_from_the_intent(type: str, scoring: bool | None) -> None:
     request = ScriptRequest(intent="a quiz about Elden Ring", type=type, scoring=scoring, for_chat=True)
     faulty = Correction(ProposedScript([]), [])
@@ -275,6 +272,6 @@ def test_the_same_intent_gives_the_same_draft_and_does_not_change_the_library() 
     ]
 
 
-@pytest.mark.parametrize("type", ["convo", "poll"])
+@try_each("type", ["convo", "poll"])
 def test_every_draft_has_a_question(type: str) -> None:
     assert [block["type"] in QUESTIONS for block in draft_from("!", type).blocks].count(True) >= 1

@@ -23,6 +23,7 @@ from tests.support.ai.drafts import (
     questions,
     run,
 )
+from tests.support.cases import try_each
 
 OTHERS = languages.written_languages()[1:]
 TEMPLATES = library.all_templates()
@@ -41,7 +42,7 @@ def test_the_library_is_in_five_languages() -> None:
     assert languages.written_languages() == ("en", "de", "es", "fr", "pt")
 
 
-@pytest.mark.parametrize("language", OTHERS)
+@try_each("language", OTHERS)
 def test_every_text_of_the_library_is_translated(language: str) -> None:
     blocks = [block for template in TEMPLATES for block in (*template.blocks, *template.more)]
     english = {text for block in (*blocks, *library.further_questions()) for text in texts_of(block)}
@@ -52,7 +53,7 @@ def test_every_text_of_the_library_is_translated(language: str) -> None:
     assert {text for text in english - translated.keys() if not SAME.fullmatch(text)} == set()
 
 
-@pytest.mark.parametrize("language", OTHERS)
+@try_each("language", OTHERS)
 def test_a_translation_has_the_tokens_of_its_text(language: str) -> None:
     for english, text in languages.catalog(language).texts.items():
         tokens = re.compile(r"\[\w+\]|\{(?:number|letter|outcome|statement)\}")
@@ -62,7 +63,7 @@ def test_a_translation_has_the_tokens_of_its_text(language: str) -> None:
         ), english
 
 
-@pytest.mark.parametrize("language", OTHERS)
+@try_each("language", OTHERS)
 def test_cues_are_for_templates_of_the_library(language: str) -> None:
     cues = languages.catalog(language).cues
 
@@ -84,14 +85,14 @@ def test_a_translated_template_breaks_no_rule_and_runs_to_its_end(template: Temp
         assert [text for text in result.prompts.values() if re.search(r"[\[{<]", text)] == []
 
 
-@pytest.mark.parametrize("language", OTHERS)
+@try_each("language", OTHERS)
 def test_translated_templates_get_no_remark(language: str) -> None:
     drafts = {template.id: builder.neutral_draft(template, language=language) for template in TEMPLATES}
 
     assert {key: remarks for key, draft in drafts.items() if (remarks := review(draft.blocks))} == {}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "language"),
     [
         ("Umfrage über Pizza", "de"),
@@ -118,8 +119,8 @@ def test_the_locale_decides_where_the_words_do_not() -> None:
     assert languages.language_of("NPS", locale="ja") == "en"
 
 
-@pytest.mark.parametrize("type", ["convo", "poll"])
-@pytest.mark.parametrize("intent", ["опрос о качестве еды", "sondaggio sui pasti della nostra mensa"])
+@try_each("type", ["convo", "poll"])
+@try_each("intent", ["опрос о качестве еды", "sondaggio sui pasti della nostra mensa"])
 def test_no_script_is_written_in_english_for_a_language_that_we_cannot_write(intent: str, type: str) -> None:
     for write in (drafting.draft_for_intent, builder.fallback_draft):
         with pytest.raises(ProviderError) as refused:
@@ -143,7 +144,7 @@ SURVEYS = [
 ]
 
 
-@pytest.mark.parametrize(("intent", "count", "text"), SURVEYS, ids=[row[0] for row in SURVEYS])
+@try_each(("intent", "count", "text"), SURVEYS)
 def test_a_survey_is_in_the_language_of_its_intent(intent: str, count: int | None, text: str) -> None:
     draft = draft_from(intent)
 
@@ -161,7 +162,7 @@ POLLS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("intent", "asked", "options"), POLLS, ids=[row[0] for row in POLLS])
+@try_each(("intent", "asked", "options"), POLLS)
 def test_a_poll_is_in_the_language_of_its_intent(intent: str, asked: str, options: list[str]) -> None:
     (question,) = questions(draft_from(intent, "poll", for_chat=True))
 
@@ -186,7 +187,7 @@ def test_the_projects_buckets_keep_their_names() -> None:
     assert shown["told_result"] == "Dein Ergebnis: Explorer!"
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("before", "phrase", "language", "together"),
     [
         ("que pensez-vous de ", "le cours", "fr", "que pensez-vous du cours"),

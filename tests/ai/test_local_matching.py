@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from surveys.ai.local.drafts import library, matching
 from surveys.ai.local.drafts.intent import read_intent
 from surveys.ai.provider import ScriptRequest
 from tests.support.ai.drafts import draft_from, each, prompts, questions
+from tests.support.cases import try_each
 
 # intent, template, number of questions, part of the prompts
 SURVEYS = [
@@ -90,7 +89,7 @@ def match_for(intent: str, type: str, *, scoring: bool | None = None) -> matchin
     return matching.best_match(read_intent(ScriptRequest(intent=intent, type=type, scoring=scoring)))
 
 
-@pytest.mark.parametrize(("intent", "template", "count", "text"), SURVEYS, ids=[row[0] for row in SURVEYS])
+@try_each(("intent", "template", "count", "text"), SURVEYS)
 def test_a_survey_suits_its_intent(intent: str, template: str, count: int, text: str) -> None:
     draft = draft_from(intent)
 
@@ -99,7 +98,7 @@ def test_a_survey_suits_its_intent(intent: str, template: str, count: int, text:
     assert text in "\n".join(prompts(draft))
 
 
-@pytest.mark.parametrize(("intent", "template", "asked"), POLLS, ids=[row[0] for row in POLLS])
+@try_each(("intent", "template", "asked"), POLLS)
 def test_a_poll_suits_its_intent(intent: str, template: str, asked: str) -> None:
     draft = draft_from(intent, "poll", for_chat=True)
 
@@ -116,7 +115,7 @@ def test_every_template_is_found_by_its_own_name(template: library.Template) -> 
     assert template_found.id == template.id or template.category == "general"
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("intent", "type", "template"),
     [
         ("Members look at photos of the buffet and its dishes", "convo", "general-survey"),

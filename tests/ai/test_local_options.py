@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from surveys.ai.local.drafts import listed_options
 from tests.support.ai.drafts import draft_from, option_values, questions
+from tests.support.cases import try_each
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("intent", "listed"),
     [
         ("Vote for pizza, sushi or tacos", ["Pizza", "Sushi", "Tacos"]),
@@ -35,7 +34,7 @@ def test_listed_options_are_found(intent: str, listed: list[str]) -> None:
     assert list(listed_options.find_options(intent, is_poll=True)) == listed
 
 
-@pytest.mark.parametrize(
+@try_each(
     "intent",
     ["a poll about pizza", "poll with 5 or 6 questions", "rate it from 1 to 10", "", "or", "a or", ", or ,"],
 )
@@ -76,7 +75,7 @@ def test_plain_yes_and_no_keep_the_options_of_the_template() -> None:
     assert option_values(question) == ["Yes", "No", "Undecided"]
 
 
-@pytest.mark.parametrize("number", [2, 3, 8, 25])
+@try_each("number", [2, 3, 8, 25])
 def test_the_number_of_options_is_as_requested(number: int) -> None:
     (question,) = questions(draft_from(f"feature vote with {number} options", "poll", for_chat=True))
 

@@ -12,6 +12,7 @@ from surveys.ai.provider import (
     ResultsQuestion,
     RevisionRequest,
 )
+from tests.support.cases import try_each
 
 FIGURES = [
     ReferencedFigure("conversations", "Conversations that were started", "300"),
@@ -32,7 +33,7 @@ def references(question: str) -> list[str]:
     return [reference for claim in claims for reference in claim.references]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("question", "expected"),
     [
         ("What is the average of the new app?", ["b4.mean"]),
@@ -50,7 +51,7 @@ def test_a_question_is_answered_by_the_figures_with_its_words(question: str, exp
     assert references(question) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     "question",
     [
         "Do older members like the new app less?",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from surveys.ai.local.drafts import library
 from surveys.ai.local.review import review
+from tests.support.cases import try_each
 
 OPTIONS = [{"value": "Friends"}, {"value": "Search"}, {"value": "Radio"}]
 
@@ -17,7 +16,7 @@ def codes(type_: str, prompt: str, *options: str, **fields: Any) -> list[str]:
     return [remark.code for remark in review([block])]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("type_", "prompt", "options", "found"),
     [
         ("rating", "Don't you think that our app is fast?", (), ["leading"]),
@@ -39,7 +38,7 @@ def test_a_weak_question_is_found(
     assert codes(type_, prompt, *options) == found
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("type_", "prompt", "options"),
     [
         ("rating", "How satisfied are you with our app?", ()),

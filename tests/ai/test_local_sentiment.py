@@ -4,11 +4,10 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from surveys.ai.local import LocalProvider
 from surveys.ai.local.texts import sentiment
 from surveys.ai.provider import TextBatch
+from tests.support.cases import try_each
 
 ANSWERS = Path(__file__).parent / "answers"
 
@@ -29,14 +28,12 @@ KNOWN_TO_FAIL = {
 }
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"), [entry for entry in labelled("moods") if entry[0] not in KNOWN_TO_FAIL]
-)
+@try_each(("answer", "expected"), [entry for entry in labelled("moods") if entry[0] not in KNOWN_TO_FAIL])
 def test_sentiments_of_labelled_answers(answer, expected):
     assert sentiment_of(answer) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("name", "right", "of"),
     [
         ("moods", 59, 60),  # the extra words were chosen by looking at these
@@ -54,7 +51,7 @@ def test_agreement_with_a_person(name, right, of):
     )
 
 
-@pytest.mark.parametrize("name", ["moods", "moods_unseen", "moods_fresh"])
+@try_each("name", ["moods", "moods_unseen", "moods_fresh"])
 def test_opposite_sentiments_are_rare(name):
     entries = labelled(name)
 
@@ -78,8 +75,8 @@ def test_other_languages_are_judged_as_well_as_english():
     assert Counter(entry["language"] for entry in entries) == {"de": 10, "fr": 8, "es": 8, "pt": 8}
 
 
-@pytest.mark.parametrize("locale", ["en", "de", None])
-@pytest.mark.parametrize(
+@try_each("locale", ["en", "de", None])
+@try_each(
     ("answer", "expected"),
     [
         ("È stato davvero bellissimo, grazie a tutti voi", None),
@@ -96,7 +93,7 @@ def test_unknown_languages_are_not_judged_and_emojis_are_of_every_language(answe
     assert sentiment_of(answer, locale=locale) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("language", "answer", "expected"),
     [
         ("en", "fast", "positive"),
@@ -137,7 +134,7 @@ def test_a_long_answer_is_judged_by_its_beginning():
     assert sentiment_of("word " * 2_000 + "I hate it") == "neutral"
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("answer", "wanted"),
     [
         ("Can't cancel a session on the website without ringing up", "negative"),

@@ -2,11 +2,10 @@
 
 import re
 
-import pytest
-
 from surveys.ai.local.summaries.analysis import summarize_analysis
 from surveys.ai.local.summaries.open_question import summarize_texts
 from surveys.ai.provider import AnalysisOverview, CountedTheme, Sentiment, TextFigures
+from tests.support.cases import try_each
 
 
 def block(block_type, prompt, answered, position=0, **more):
@@ -102,7 +101,7 @@ def test_an_analysis_without_responses_has_one_sentence():
     assert summary == "There are no responses to “Game night” yet."
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("responses", "complete", "expected"),
     [
         (1, 0, "There is one response, not yet complete."),
@@ -117,7 +116,7 @@ def test_participation(responses, complete, expected):
     assert summarize_analysis(overview(responses=responses, complete=complete)) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("counts", "expected"),
     [
         ({"A": 1}, "In “Which?”, the one answer is “A”."),
@@ -155,7 +154,7 @@ def test_a_label_is_preferred_to_a_value():
     assert description_of(labelled) == "In “Which?”, all 2 chose “Apples”."
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("counts", "expected"),
     [
         ({1: 0, 2: 0, 3: 0, 4: 1, 5: 0}, "“Rate it” has one answer, 4 on a scale from 1 to 5."),
@@ -179,7 +178,7 @@ def test_numbers_are_described_by_average_and_range():
     assert description_of(hours) == "“Hours a week?” averages 1,250.5 (4 answers, from 0.25 to 5,000)."
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("groups", "expected"),
     [
         (
@@ -278,7 +277,7 @@ def test_archived_questions_come_last():
     assert summary.index("“New?”") < summary.index("“Old?”")
 
 
-@pytest.mark.parametrize(
+@try_each(
     "hostile",
     [
         "Ends” here. “And\nbegins\r\nagain\u2028and\u2029again",
@@ -361,7 +360,7 @@ def test_texts_are_summarized_with_themes_shares_and_tone():
     )
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("figures", "expected"),
     [
         (figures(0, 0, 0), "There are no answers to “Why?” yet."),

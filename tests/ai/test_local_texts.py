@@ -16,6 +16,7 @@ from surveys.ai.local import LocalProvider, embeddings
 from surveys.ai.local.texts.seeds import all_seeds
 from surveys.ai.provider import SENTIMENTS, TextBatch, TextExample, TextSample, TextTheme
 from tests.quality.measures import theme_f1
+from tests.support.cases import try_each
 from tests.support.effort import IS_THOROUGH
 
 ANSWERS = Path(__file__).parent / "answers"
@@ -83,7 +84,7 @@ def test_themes_agree_with_those_of_a_person(corpus_name, least):
     assert theme_f1([topics for _, topics in answers], [set(each.themes) for each in readings]) >= least
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("language", "expected"),
     [
         ("de", {"Getränke", "Lärm und Lautstärke", "Wartezeit"}),
@@ -189,7 +190,7 @@ def test_words_of_a_single_answer_make_no_theme():
     ) == ["Waiting time"]
 
 
-@pytest.mark.parametrize(
+@try_each(
     "phrase",
     [
         "idiots",
@@ -221,7 +222,7 @@ def test_an_answer_has_three_themes_at_most():
     assert len(readings[-1].themes) == 3
 
 
-@pytest.mark.parametrize("room", [0, 1, 2])
+@try_each("room", [0, 1, 2])
 def test_the_number_of_new_themes_is_limited(room):
     prompt, answers = corpus("game_night")
 
@@ -263,7 +264,7 @@ def test_parts_of_german_compounds_count():
 # --- Stability ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("corpus_name", LABELLED)
+@try_each("corpus_name", LABELLED)
 def test_the_order_of_answers_changes_nothing(corpus_name):
     prompt, answers = corpus(corpus_name)
     texts = [text for text, _ in answers]
@@ -279,7 +280,7 @@ def test_the_order_of_answers_changes_nothing(corpus_name):
     assert [each.themes for each in shuffled] == [readings[place].themes for place in places]
 
 
-@pytest.mark.parametrize("corpus_name", LABELLED)
+@try_each("corpus_name", LABELLED)
 def test_reading_against_some_of_the_themes_finds_the_same_ones(corpus_name):
     prompt, answers = corpus(corpus_name)
     texts = [text for text, _ in answers]
@@ -441,7 +442,7 @@ def test_an_answer_without_a_theme_has_no_quote():
     assert assign(["I like hiking."], [TextTheme("Waiting time")])[0].quote is None
 
 
-@pytest.mark.parametrize(
+@try_each(
     "private",
     ["ada@example.org", "https://example.org/ada", "<@123456789>", "@ada", "0170 1234567", "Mrs Lovelace"],
 )
@@ -465,7 +466,7 @@ def test_every_seed_has_a_title_and_phrases_in_five_languages():
         assert all(2 <= len(cue.phrase) <= 60 and cue.phrase == cue.phrase.strip() for cue in seed.cues)
 
 
-@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "pt"])
+@try_each("language", ["en", "de", "fr", "es", "pt"])
 def test_every_seed_is_recognised_by_most_of_its_own_phrases(language):
     cues = [
         (key, cue.phrase)
@@ -550,7 +551,7 @@ def test_two_thousand_equal_answers_are_one_theme():
     assert {(each.themes, each.quote) for each in readings} == {((0,), "The pizza was cold.")}
 
 
-@pytest.mark.parametrize(
+@try_each(
     "silence",
     [
         *(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from surveys.ai.local.drafts.intent import read_intent
 from surveys.ai.local.drafts.topics import find_topics
 from surveys.ai.provider import ScriptRequest
 from tests.support.ai.drafts import draft_from, prompts
+from tests.support.cases import try_each
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("intent", "topic"),
     [
         ("a survey about the new rules for moderators", "the new rules for moderators"),
@@ -38,7 +37,7 @@ def test_the_topic_is_a_noun_phrase_of_the_intent(intent: str, topic: str) -> No
     assert next(find_topics(intent)) == topic
 
 
-@pytest.mark.parametrize(
+@try_each(
     "intent",
     [
         "NPS",
@@ -80,7 +79,7 @@ def test_tokens_and_placeholders_in_a_topic_are_removed() -> None:
     assert "<" not in text
 
 
-@pytest.mark.parametrize("intent", ["Should we do it?", "Is e4 best?", "Do you like the new map?"])
+@try_each("intent", ["Should we do it?", "Is e4 best?", "Do you like the new map?"])
 def test_a_question_in_the_intent_is_asked_word_for_word(intent: str) -> None:
     assert prompts(draft_from(intent, "poll")) == [intent]
 
@@ -96,7 +95,7 @@ def test_prompts_begin_with_a_capital_letter() -> None:
         assert [each for each in prompts(draft_from(intent, type)) if each[:1].islower()] == []
 
 
-@pytest.mark.parametrize("space", [" ", "\t", "\n", " \n"])
+@try_each("space", [" ", "\t", "\n", " \n"])
 def test_white_space_of_any_length_is_read_as_a_little(space: str) -> None:
     short, long = (
         read_intent(ScriptRequest(intent=f"a survey about{space * count}the new rules", type="survey"))

@@ -10,13 +10,14 @@ from surveys.ai.local import LocalProvider
 from surveys.ai.local.drafts.prohibitions import asks_about
 from surveys.ai.local.drafts.wishes import read_wishes
 from surveys.ai.provider import ProposedScript, ScriptRequest
+from tests.support.cases import try_each
 
 
 def draft(intent: str, type_: str = "convo") -> ProposedScript:
     return LocalProvider().draft_script(ScriptRequest(intent, type_))
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("intent", "is_anonymous"),
     [
         ("An anonymous survey about our managers", True),
@@ -32,7 +33,7 @@ def test_anonymity_is_read_in_five_languages(intent: str, is_anonymous: bool) ->
     assert read_wishes(intent).is_anonymous == is_anonymous
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("intent", "closing"),
     [
         ("Lunch poll, open until Friday", "Friday"),
@@ -82,7 +83,7 @@ def test_confidence_is_low_for_what_no_template_fits() -> None:
     assert sure.confidence > 0.5 > unsure.confidence
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("intent", "subjects"),
     [
         ("Survey of our new menu: taste, price. dont ask age or gender", ["age or gender"]),
@@ -131,4 +132,10 @@ def test_who_answers_is_not_rated() -> None:
     made = draft("Survey for a practice: waiting time, treatment. Only ask adults over 18.")
 
     assert made.unmet == ("Not part of a script: “Only ask adults over 18”.",)
-    assert not any("adult" in block["prompt"] for block in made.blocks)
+    assert not any("adult" in str(block["prompt"]) for block in made.blocks)
+
+
+def test_an_address_that_our_texts_do_not_have_is_told() -> None:
+    unmet = draft("Befragung zum Heim: Küche, Preise. Bitte Sie-Form verwenden").unmet
+
+    assert any(line.startswith("Not done: “Bitte Sie-Form verwenden”.") for line in unmet)

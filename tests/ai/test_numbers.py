@@ -1,15 +1,14 @@
 """Numbers in sentences: which ones no figure bears out (rules 10.29, 10.54, 10.95 and 10.96)."""
 
-import pytest
-
 from surveys.ai.number_words import NUMBERS
 from surveys.ai.numbers import unfounded, unfounded_words
+from tests.support.cases import try_each
 
 FIGURES = ["41.27 %", "1250 of them", "-12"]
 VOTES = ["“Coffee”: yes", "6 of 7 (85.71 %)"]
 
 
-@pytest.mark.parametrize(
+@try_each(
     "text",
     [
         "No numbers at all, about half.",
@@ -27,7 +26,7 @@ def test_numbers_that_are_figures_or_rounded_ones_are_founded(text: str) -> None
     assert unfounded(text, FIGURES) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "wrong"),
     [
         ("nearly 50 %", ["50"]),
@@ -46,7 +45,7 @@ def test_without_figures_no_number_is_founded() -> None:
     assert unfounded("1 of 2", []) == ["1", "2"]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "wrong"),
     [
         ("6 of 7 chose coffee, that is 86 %.", []),
@@ -73,7 +72,7 @@ def test_percentages_in_json_are_percentages() -> None:
     assert unfounded("28 %", figures) == ["28"]
 
 
-@pytest.mark.parametrize(
+@try_each(
     "text",
     [
         "Six of seven chose coffee.",
@@ -90,7 +89,7 @@ def test_numbers_in_words_that_are_figures_are_founded(text: str) -> None:
     assert unfounded_words(text, VOTES) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "wrong"),
     [
         ("Nobody chose coffee; ninety people chose tea.", ["nobody", "ninety"]),

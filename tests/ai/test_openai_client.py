@@ -40,6 +40,7 @@ from tests.support.ai.api_key import KEY
 from tests.support.ai.drafted import SCHEMAS, violations_of
 from tests.support.ai.loopback import ChatLoopback
 from tests.support.ai.request_rules import mismatches, problems_with_strict_schema
+from tests.support.cases import try_each
 
 ROOT = Path(__file__).resolve().parents[2]
 OVERVIEW = AnalysisOverview("Tea", completion_count=3, conversation_count=4, blocks=[])
@@ -103,7 +104,7 @@ def test_a_request_has_a_schema_a_key_and_data_apart_from_instructions(
     assert '"name":"Tea"' in asked.prompt
 
 
-@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+@try_each("schema", SCHEMAS.values())
 def test_our_schemas_are_valid_in_strict_mode(schema: dict[str, Any]) -> None:
     assert problems_with_strict_schema(strict(schema)) == []
 
@@ -193,7 +194,7 @@ def test_the_loopback_refuses_what_real_servers_refuse(server: ChatLoopback) -> 
 # --- Dialects -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("known", "tried"),
     [
         (("json_schema", "json_object", "text"), ["json_schema"]),
@@ -225,7 +226,7 @@ def test_a_request_that_no_format_helps_is_not_remembered(chat: OpenAIProvider, 
     assert formats(server) == ["json_schema", "json_object", "text", "json_schema"]
 
 
-@pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
+@try_each("limit", ["max_tokens", "max_completion_tokens"])
 def test_the_limit_of_tokens_has_the_name_that_the_server_knows(limit: str) -> None:
     with ChatLoopback(limit=limit) as server:
         server.default_to(SUMMARY)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
-
 from surveys.ai.privacy import ANONYMOUS, CONFIDENTIAL, stricter, wished
+from tests.support.cases import try_each
 
 ANONYMOUS_TEXTS = [
     "An anonymous survey about our managers",
@@ -55,7 +54,7 @@ OTHER_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "privacy"),
     [
         *((text, ANONYMOUS) for text in ANONYMOUS_TEXTS),
@@ -77,9 +76,7 @@ def test_a_negation_cancels_only_its_own_words() -> None:
     assert {text: privacy for text in texts if (privacy := wished(text)) != ANONYMOUS} == {}
 
 
-@pytest.mark.parametrize(
-    "text", ["There is no question that is not anonymous", "not only anonymous, but also short"]
-)
+@try_each("text", ["There is no question that is not anonymous", "not only anonymous, but also short"])
 def test_what_is_in_doubt_is_read_as_the_more_private(text: str) -> None:
     assert wished(text) == ANONYMOUS
 

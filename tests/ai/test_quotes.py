@@ -1,11 +1,10 @@
 """Which words of respondents may be shown."""
 
-import pytest
-
 from surveys.ai.quotes import is_quotable
+from tests.support.cases import try_each
 
 
-@pytest.mark.parametrize(
+@try_each(
     "text",
     [
         "The queue was long.",
@@ -27,7 +26,7 @@ def test_what_names_nobody_may_be_quoted(text):
     assert is_quotable(text)
 
 
-@pytest.mark.parametrize(
+@try_each(
     "text",
     [
         "call me at 0170 1234567",
@@ -60,7 +59,7 @@ def test_numbers_addresses_handles_and_names_are_not_quoted(text):
     assert not is_quotable(text)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         ("a@" * 5_000, True),

@@ -50,8 +50,8 @@ def test_a_file_is_matched_checked_and_imported(windows, made, check_accessibili
         {"name": "past.csv", "mimeType": "text/csv", "buffer": PAST.encode()}
     )
     expect(page.get_by_role("heading", name="Match the columns of past.csv")).to_be_visible()
-    expect(page.get_by_label("Colour")).to_have_value(f"b:{made.blocks.get(name='colour').pk}")
-    page.get_by_label("Notes").select_option(label="Id of the response")
+    expect(page.get_by_label("Colour", exact=True)).to_have_value(f"b:{made.blocks.get(name='colour').pk}")
+    page.get_by_label("Notes", exact=True).select_option(label="Id of the response")
     check_accessibility(page)
     shoot(page, f"import-2-{phone}")
     page.get_by_role("button", name="Check the file").press("Enter")
@@ -95,3 +95,40 @@ def test_rows_are_pasted_without_javascript(windows, made, check_accessibility):
     page.get_by_role("button", name="Check the file").click()
     expect(page.get_by_text("The columns 1 and 2 of the file are matched with this.").first).to_be_visible()
     shoot(page, "import-7")
+
+
+READ = """Submitted at;Colour;Which days? [Mon];Which days? [Tue];What may we call you?;Height
+03/04/2025 10:00;red;x;;Ada;1,750
+04/05/2025 11:30;n/a;;x;Grace;1,820
+05/06/2025 09:15;green;;;Linus;1,690
+"""
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_a_column_that_can_be_read_in_two_ways_is_chosen(windows, check_accessibility, phone):
+    """Rule 6.355."""
+    height = {"type": "open_numeric", "name": "height", "prompt": "Height"}
+    made = scenario.project({**TEXT, "name": "nick", "prompt": "What may we call you?"}, COLOUR, MANY, height)
+    size = {"phone": True} if phone else {"viewport": {"width": 1280, "height": 900}}
+    page = for_staff(windows, made, tab="responses/import", **size)
+    page.get_by_label("File", exact=True).set_input_files(
+        {"name": "past.csv", "mimeType": "text/csv", "buffer": READ.encode()}
+    )
+    expect(page.get_by_role("heading", name="Match the columns of past.csv")).to_be_visible()
+    expect(page.get_by_text("“n/a” counts as no answer: 1 cell.")).to_be_visible()
+    page.get_by_role("button", name="Check the file").press("Enter")
+    expect(page.get_by_text("Column “Submitted at”: The cells can be read as")).to_be_visible()
+    check_accessibility(page)
+    shoot(page, f"import-8-{phone}")
+
+    page.get_by_label("Submitted at is read as").select_option(label="Day, month, year")
+    page.get_by_label("Height is read as").select_option(label="1.234,5 (a comma)")
+    page.get_by_role("button", name="Keep and show again").press("Enter")
+    expect(page.get_by_text("“1,750” is 1.75.")).to_be_visible()
+    shoot(page, f"import-9-{phone}")
+    page.get_by_role("button", name="Check the file").press("Enter")
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    files.run(file_id=ResponseFile.objects.get().pk)
+    expect(page.get_by_role("heading", name="3 responses can be imported")).to_be_visible()
+    check_accessibility(page)
+    shoot(page, f"import-10-{phone}")

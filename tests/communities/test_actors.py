@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from communities.ground.actors import Actor, Role
 from communities.models import Member
+from tests.support.cases import try_each
 
 
 def actor(*, role: str = "member", tier: str = "basic") -> Actor:
@@ -16,7 +15,7 @@ def test_there_is_a_role_for_each_access_of_a_member() -> None:
     assert {str(role) for role in Role} == set(Member.Access.values)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("role", "roles_held"),
     [
         ("member", [Role.MEMBER]),
@@ -28,7 +27,7 @@ def test_a_role_includes_those_below_it(role: str, roles_held: list[Role]) -> No
     assert [least for least in Role if actor(role=role).has_role(least)] == roles_held
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("role", "claims"),
     [("member", (False, False, True)), ("creator", (False, True, False)), ("admin", (True, False, False))],
 )
@@ -39,7 +38,7 @@ def test_an_actor_is_exactly_one_of_the_roles(role: str, claims: tuple[bool, ...
     assert one.sees_drafts is (role != "member")
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("tier", "features", "requests"),
     [("basic", False, 60), ("premium", True, 300), ("vip", True, 600), ("custom", True, 1000)],
 )

@@ -12,6 +12,7 @@ from communities.models import ApiKey, AuditEntry, Identity, Member, User
 from communities.services.people import identities
 from tests.factories import IdentityFactory, MemberFactory
 from tests.support.caller import Caller, faults, refusal
+from tests.support.cases import try_each
 from tests.support.concurrency import run_together
 
 pytestmark = pytest.mark.django_db
@@ -87,7 +88,7 @@ def test_who_signs_in_with_the_account_is_the_member(admin):
     assert str(identity.user_id) == added["user_id"]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("body", "fault"),
     [
         ({}, ("nick", "required")),
@@ -102,7 +103,6 @@ def test_who_signs_in_with_the_account_is_the_member(admin):
         ({"members": [{"nick": "a"}] * 101}, ("members", "too_long")),
         ({"members": [MARIT, MARIT]}, ("members[1].platform_id", "duplicate")),
     ],
-    ids=lambda value: str(value)[:40],
 )
 def test_faults_are_named(admin, body, fault):
     answer = admin.post("/members", body)

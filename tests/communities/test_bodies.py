@@ -30,6 +30,7 @@ from communities.ground.errors import MAX_VIOLATIONS, InvalidRequest
 from communities.models import CommunitySettings
 from tests.support.api_requests import ask
 from tests.support.caller import Caller, faults, refusal
+from tests.support.cases import try_each
 
 
 @pytest.fixture
@@ -170,7 +171,7 @@ def test_values_that_only_look_bad_are_accepted(caller: Caller, text: str, value
     assert answer.json()["xp_name"] == value
 
 
-@pytest.mark.parametrize("exponent", ["-99999999999999999999", "99999999999999999999"])
+@try_each("exponent", ["-99999999999999999999", "99999999999999999999"])
 def test_a_number_with_an_endless_exponent_is_refused(exponent: str) -> None:
     with pytest.raises(InvalidRequest):
         parse(b'{"value": 1e%b}' % exponent.encode(), is_exact=True)
@@ -220,7 +221,7 @@ def test_each_line_has_the_limit_of_values_of_a_body() -> None:
     assert (second.value, second.violations) == ({"answers": []}, ())
 
 
-@pytest.mark.parametrize("number", [2**63 - 1, -(2**63), 1.5e300])
+@try_each("number", [2**63 - 1, -(2**63), 1.5e300])
 def test_numbers_of_64_bits_are_read(number: float) -> None:
     assert parse(orjson.dumps({"a": number})) == {"a": number}
 
@@ -323,7 +324,7 @@ def test_each_line_that_is_not_blank_is_an_object_with_its_number() -> None:
     assert [(each.line, each.value) for each in lines] == [(2, {"a": 1}), (5, {"b": 2}), (6, {"c": 3})]
 
 
-@pytest.mark.parametrize("text", [b"", b"\n", b" \r\n\t"])
+@try_each("text", [b"", b"\n", b" \r\n\t"])
 def test_blank_lines_alone_are_nothing(text: bytes) -> None:
     assert list(parse_lines(text, most=10)) == []
 
@@ -380,7 +381,7 @@ def test_a_body_in_chunks_is_read() -> None:
     assert read_raw(request) == read_raw(request) == b'{"a": 1}'
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("path", "most"),
     [
         ("/v1/", MAX_BODY),
@@ -410,8 +411,8 @@ def test_of_a_body_that_is_too_large_no_more_is_read_than_has_to_be(path: str, m
     assert declared.was_read == 0
 
 
-@pytest.mark.parametrize("framing", [{"CONTENT_LENGTH": "9"}, {"HTTP_TRANSFER_ENCODING": "chunked"}])
-@pytest.mark.parametrize("content_type", ["multipart/form-data; boundary=x", " Multipart/Mixed"])
+@try_each("framing", [{"CONTENT_LENGTH": "9"}, {"HTTP_TRANSFER_ENCODING": "chunked"}])
+@try_each("content_type", ["multipart/form-data; boundary=x", " Multipart/Mixed"])
 def test_files_are_refused_unread(framing: dict[str, str], content_type: str) -> None:
     files = Stream(b" " * 9)
 
@@ -421,8 +422,8 @@ def test_files_are_refused_unread(framing: dict[str, str], content_type: str) ->
     assert files.was_read == 0
 
 
-@pytest.mark.parametrize("path", ["/s/no-such-page", "/r/no-such-page", "/admin/login/", "/docs", "/nowhere"])
-@pytest.mark.parametrize(
+@try_each("path", ["/s/no-such-page", "/r/no-such-page", "/admin/login/", "/docs", "/nowhere"])
+@try_each(
     ("content_type", "size", "status", "words"),
     [
         ("application/x-www-form-urlencoded", MAX_BODY + 1, 413, "too much to read"),
@@ -442,7 +443,7 @@ def test_pages_refuse_large_forms_and_files_before_any_query_session_or_cookie(
     assert "Content-Security-Policy" in answer
 
 
-@pytest.mark.parametrize("length", ["-1", "x", "1.5", "²"])
+@try_each("length", ["-1", "x", "1.5", "²"])
 def test_a_length_that_is_no_number(length: str) -> None:
     with pytest.raises(InvalidRequest):
         admit(streamed(Stream(b"{}"), CONTENT_LENGTH=length))
@@ -469,7 +470,7 @@ class Broken(BytesIO):
         raise self.error
 
 
-@pytest.mark.parametrize(
+@try_each(
     "sent",
     [
         b"5\r\n{}",  # ends within the chunk
@@ -487,13 +488,13 @@ def test_chunks_that_gunicorn_cannot_parse_are_the_callers_fault(sent: bytes) ->
         admit(streamed(stream, HTTP_TRANSFER_ENCODING="chunked"))
 
 
-@pytest.mark.parametrize("error", [OSError(), ConnectionResetError(), TimeoutError()])
+@try_each("error", [OSError(), ConnectionResetError(), TimeoutError()])
 def test_a_connection_that_breaks_within_chunks_is_the_callers_fault(error: OSError) -> None:
     with pytest.raises(InvalidRequest, match=r"The body could not be read\."):
         admit(streamed(Broken(error), HTTP_TRANSFER_ENCODING="chunked"))
 
 
-@pytest.mark.parametrize("error", [RuntimeError(), MemoryError(), TypeError(), ValueError()])
+@try_each("error", [RuntimeError(), MemoryError(), TypeError(), ValueError()])
 def test_an_error_of_ours_while_chunks_are_read_is_not_blamed_on_the_caller(error: Exception) -> None:
     with pytest.raises(type(error)):
         admit(streamed(Broken(error), HTTP_TRANSFER_ENCODING="chunked"))

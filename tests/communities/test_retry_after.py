@@ -5,17 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 from email.utils import format_datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from communities.ground.retry_after import read_retry_after
+from tests.support.cases import try_each
 from tests.support.moments import NOON
 
 DAY = timedelta(hours=24)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("header", "wait"),
     [
         ("120", timedelta(minutes=2)),

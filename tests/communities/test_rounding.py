@@ -2,17 +2,16 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
-import pytest
-
 from communities.ground import rounding
 from communities.ground.rounding import Rounding
+from tests.support.cases import try_each
 
 HOUR = datetime(2026, 1, 31, 12, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
 AN_INSTANT = timedelta(microseconds=1)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("at", "step", "down", "up"),
     [
         (HOUR, Rounding.HOUR, HOUR, HOUR),

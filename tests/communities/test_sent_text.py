@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from communities.ground import sent_text as module
 from communities.ground.sent_text import appearance, composed, sent_text
+from tests.support.cases import try_each
 
 ROOT = Path(__file__).parent.parent.parent
 MARKS = [chr(code) for code in range(0x30000) if unicodedata.category(chr(code)).startswith("M")]
@@ -30,7 +31,7 @@ NORMALIZES = {
 }
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("sent", "stored"),
     [
         ("Yes ", "Yes"),
@@ -112,7 +113,7 @@ def test_texts_are_composed_by_one_function() -> None:
     assert found == set(NORMALIZES)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "other"),
     [
         ("two words", "two  words"),
@@ -133,7 +134,7 @@ def test_texts_that_look_the_same(text: str, other: str) -> None:
     assert appearance(appearance(other)) == appearance(other)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "other"),
     [
         ("Yes", "yes"),

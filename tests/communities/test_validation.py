@@ -23,6 +23,7 @@ from communities.gate.validation import (
 )
 from communities.gate.views import _as_header
 from communities.ground.errors import InvalidRequest
+from tests.support.cases import try_each
 
 
 class Small(serializers.Serializer[Any]):
@@ -59,7 +60,7 @@ def found(sent: object) -> list[tuple[str, str, str]]:
 SMALL = {"text": "ab"}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("sent", "field", "code", "message"),
     [
         ({"text": 5}, "text", "invalid_type", "`text` must be text."),
@@ -109,7 +110,7 @@ def test_all_violations_at_once() -> None:
     assert fields == ["text", "small.text", "small.maybe", "pair"]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("sent", "ignored"),
     [
         ({}, []),
@@ -133,7 +134,7 @@ def test_an_empty_text_in_a_nullable_field_is_null() -> None:
     assert small.validated_data == {"text": "ab", "maybe": None}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("query", "faults"),
     [
         ("", []),
@@ -162,7 +163,7 @@ def test_the_header_of_ignored_fields_stays_short() -> None:
     assert header.endswith(", ...")
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "moment"),
     [
         ("2026-01-31T09:30:00Z", "2026-01-31T09:30:00Z"),
@@ -175,7 +176,7 @@ def test_a_time_is_rendered_in_utc(text: str, moment: str) -> None:
     assert UtcDateTimeField().to_representation(UtcDateTimeField().run_validation(text)) == moment
 
 
-@pytest.mark.parametrize(
+@try_each(
     "text",
     ["", "tomorrow", "2026-01-31", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", 5, "2" * 99],
 )
@@ -184,7 +185,7 @@ def test_a_value_that_is_no_time_is_refused(text: object) -> None:
         UtcDateTimeField().run_validation(text)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("page", "here", "has_more"), [(1, [0, 1], True), (2, [2, 3], True), (3, [4], False), (4, [], False)]
 )
 def test_a_page_says_where_it_stands(page: int, here: list[int], has_more: bool) -> None:
@@ -203,7 +204,7 @@ def test_a_loader_has_to_know_the_total() -> None:
         paginate(lambda offset, length: [], {"page": 1, "per_page": 2})
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("if_match", "revisions"),
     [
         (None, None),
@@ -220,7 +221,7 @@ def test_if_match_is_read_as_revisions(if_match: str | None, revisions: set[int]
     assert parse_if_match(if_match) == (None if revisions is None else frozenset(revisions))
 
 
-@pytest.mark.parametrize("if_match", ["", "7x", '"7', '"7" "8"', "*, *", '"a"b"'])
+@try_each("if_match", ["", "7x", '"7', '"7" "8"', "*, *", '"a"b"'])
 def test_an_invalid_if_match_is_refused(if_match: str) -> None:
     with pytest.raises(InvalidRequest):
         parse_if_match(if_match)

@@ -1,12 +1,12 @@
 """Which addresses webhooks and pictures may have (rules 9.2 and 9.13): by their text, and by their IP."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from communities.gate.validation import VIOLATION_CODES
 from communities.ground.addresses import is_public
 from communities.ground.web_addresses import BadAddress, Endpoint, check_url, parse_url
+from tests.support.cases import try_each
 
 NOT_PUBLIC = [
     # This machine and private networks
@@ -385,7 +385,7 @@ def test_http_is_accepted_only_if_it_is_allowed() -> None:
     assert parse_url(url) == Endpoint("http", "hooks.example.com", 80, "/a")
 
 
-@pytest.mark.parametrize("port", [1, 22, 81, 442, 444, 1023])
+@try_each("port", [1, 22, 81, 442, 444, 1023])
 def test_low_ports_are_refused_even_if_private_networks_are_allowed(port: int) -> None:
     assert code_of(f"http://127.0.0.1:{port}/", allow_http=True, allow_private=True) == "not_allowed"
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from communities.ground.words import percents, plural
+from tests.support.cases import try_each
 
 
-@pytest.mark.parametrize(
-    ("count", "text"), [(0, "0 answers"), (1, "1 answer"), (2, "2 answers"), (1_200, "1,200 answers")]
-)
+@try_each(("count", "text"), [(0, "0 answers"), (1, "1 answer"), (2, "2 answers"), (1_200, "1,200 answers")])
 def test_a_noun_agrees_with_its_count(count: int, text: str) -> None:
     assert plural(count, "answer") == text
 
@@ -20,7 +18,7 @@ def test_a_plural_may_be_irregular() -> None:
     assert [plural(count, "reply", "replies") for count in (1, 2)] == ["1 reply", "2 replies"]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("counts", "texts"),
     [
         ([1, 1, 1], ["34%", "33%", "33%"]),

@@ -9,8 +9,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from surveys.engine import script as engine
 from surveys.engine.intake import fields, reader
 from surveys.engine.intake.field_paths import BlockPath
@@ -19,32 +17,33 @@ from surveys.engine.language import conditions, names, piping, rows
 from surveys.engine.rules import naming, revision
 from surveys.engine.rules.carrying import carry
 from surveys.engine.script import Block, Option, Script, title_case
+from tests.support.cases import try_each
 from tests.support.engine.violations import ONE_OF_EACH, RANKING, Raw, block_faults, faults, options
 
 CASES: Mapping[str, Any] = json.loads((Path(__file__).parent.parent / "js" / "cases.json").read_text())
 
 
-@pytest.mark.parametrize(("name", "title"), CASES["titles"])
+@try_each(("name", "title"), CASES["titles"])
 def test_names_are_compared_by_their_titles(name: str, title: str) -> None:
     assert title_case(name) == title
 
 
-@pytest.mark.parametrize(("name", "form"), CASES["expressions"])
+@try_each(("name", "form"), CASES["expressions"])
 def test_expressions_write_a_name_so_that_it_means_a_block(name: str, form: str) -> None:
     assert names.expression_form(name) == form
 
 
-@pytest.mark.parametrize(("name", "form"), CASES["tokens"])
+@try_each(("name", "form"), CASES["tokens"])
 def test_tokens_write_a_name_so_that_it_means_a_block(name: str, form: str) -> None:
     assert piping.token_form(name) == form
 
 
-@pytest.mark.parametrize(("prompt", "name"), CASES["names"])
+@try_each(("prompt", "name"), CASES["names"])
 def test_a_name_is_made_of_the_words_of_a_prompt(prompt: str, name: str | None) -> None:
     assert naming.from_words(prompt, number=4, taken=set()) == (name or "question_4")
 
 
-@pytest.mark.parametrize(("kind", "condition"), CASES["preconditions"])
+@try_each(("kind", "condition"), CASES["preconditions"])
 def test_a_text_says_whether_it_shows_or_hides(kind: str, condition: str) -> None:
     row = rows.read(condition).condition
     text = conditions.compile(row, hide=kind == "hide_when")
@@ -53,7 +52,7 @@ def test_a_text_says_whether_it_shows_or_hides(kind: str, condition: str) -> Non
     assert rows.read(text).field == kind
 
 
-@pytest.mark.parametrize("text", CASES["hidden"])
+@try_each("text", CASES["hidden"])
 def test_a_text_that_only_begins_with_not_hides(text: str) -> None:
     assert rows.read(text).field == "hide_when"
 
@@ -77,14 +76,14 @@ def _carried(raw: Raw, *, name: str, value: str) -> Block:
     return carry(Script((game, other, _with_logic(raw))), (changed, other, _with_logic(raw)))[2]
 
 
-@pytest.mark.parametrize("case", CASES["renames"])
+@try_each("case", CASES["renames"])
 def test_references_follow_a_new_name(case: Mapping[str, Raw]) -> None:
     block = _carried(case["block"], name="top", value="a")
 
     assert {key: getattr(block, key) for key in case["after"]} == case["after"]
 
 
-@pytest.mark.parametrize("case", CASES["revalues"])
+@try_each("case", CASES["revalues"])
 def test_comparisons_follow_a_new_value(case: Mapping[str, Raw]) -> None:
     block = _carried(case["block"], name="fav game", value="z")
 
@@ -101,7 +100,7 @@ def test_limits() -> None:
     assert block_faults({**RANKING, "options": options(limits["items"] + 1)}) == [("options", "too_many")]
 
 
-@pytest.mark.parametrize("kind", CASES["ranges"])
+@try_each("kind", CASES["ranges"])
 def test_scales_have_their_range(kind: str) -> None:
     starts, fewest, most, points = CASES["ranges"][kind].values()
     valid = {
@@ -124,7 +123,7 @@ def test_families_of_types() -> None:
     }
 
 
-@pytest.mark.parametrize("name", CASES["reach"]["reachable"])
+@try_each("name", CASES["reach"]["reachable"])
 def test_a_block_refers_to_the_answers_before_it(name: str) -> None:
     blocks = [{**ONE_OF_EACH[each["type"]], **each} for each in CASES["reach"]["blocks"]]
     at = [block["name"] for block in blocks].index(name)
@@ -149,7 +148,7 @@ def _read(kind: str, **fields: Any) -> Block:
     return parsed.blocks[0]
 
 
-@pytest.mark.parametrize("case", CASES["open"], ids=lambda case: case["path"])
+@try_each("case", CASES["open"])
 def test_wording_alone_may_change_while_the_project_is_open(case: Raw) -> None:
     kind = case.get("type", "single_punch")
     was, now = _read(kind), _read(kind, **case["change"])
@@ -161,7 +160,7 @@ def test_wording_alone_may_change_while_the_project_is_open(case: Raw) -> None:
     assert (not changes) == case["is_open"]
 
 
-@pytest.mark.parametrize("case", CASES["outro"], ids=lambda case: case["path"])
+@try_each("case", CASES["outro"])
 def test_of_an_outro_block_little_may_change(case: Raw) -> None:
     stored_raw = {"continue": {"after": "pause", "pause": 5}}
     stored = _read("content_block", **stored_raw)
@@ -172,7 +171,7 @@ def test_of_an_outro_block_little_may_change(case: Raw) -> None:
     assert (kept != stored) == case["is_open"]
 
 
-@pytest.mark.parametrize(("sections", "order"), CASES["sections"])
+@try_each(("sections", "order"), CASES["sections"])
 def test_the_intro_comes_first(sections: list[str], order: list[int]) -> None:
     raw = [
         {**ONE_OF_EACH["content_block"], "section": each, "name": f"b{n}"} for n, each in enumerate(sections)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from surveys.engine.language.piping import fill, rename, token_form, tokens
+from tests.support.cases import try_each
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         ("", ()),
@@ -27,7 +27,7 @@ def test_names_in_brackets_are_tokens(text: str, expected: tuple[str, ...]) -> N
     assert tokens(text) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         ("Hi [Name]!", "Hi Ann & [Game]!"),
@@ -47,7 +47,7 @@ def test_tokens_are_filled_once_as_text(text: str, expected: str) -> None:
     assert fill(text, known.get) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         ("Thanks [Name]!", "Thanks!"),
@@ -69,7 +69,7 @@ def test_an_empty_value_leaves_no_gap(text: str, expected: str) -> None:
     assert fill("Thanks [Name]!", values.get) == "Thanks !"  # as programs get it
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         ("[FAV GAME], [Fav_Game], [ fav-game ]", "[Best one], [Best one], [Best one]"),

@@ -12,6 +12,7 @@ import pytest
 from surveys.engine import spread, statistics
 from surveys.engine.script import Block, Option
 from surveys.engine.statistics import AnswerGroup, percentage, summarize
+from tests.support.cases import try_each
 
 COLOURS = Block("multi_punch", id=1, options=(Option("red", id=10), Option("green", id=11, label="Green")))
 BLUE = Option("blue", id=12)
@@ -23,7 +24,7 @@ def point(number, rows, option_id=None):
     return AnswerGroup(option_id, number, rows, rows, rows, total, float(number), float(number))
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("part", "whole", "expected"),
     [(0, 0, 0.0), (1, 3, 33.33), (2, 3, 66.67), (1, 800, 0.13), (1, 16, 6.25), (7, 7, 100.0)],
 )
@@ -100,7 +101,7 @@ def test_a_mean_is_that_of_the_numbers_as_they_were_typed():
     assert (summary["stats"]["count"], summary["stats"]["mean"]) == (3, 0.1)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("groups", "score"),
     [
         ([], None),
@@ -134,7 +135,7 @@ def test_ranks_are_averaged_over_who_ranked_the_item():
     ] == [("a", 8, 4 / 3, 2, 3), ("b", 4, 2.0, 0, 2), ("c", 0, None, 0, 0)]
 
 
-@pytest.mark.parametrize(("top", "points"), [(None, [8, 4, 1]), (2, [5, 2, 0]), (1, [2, 0, 0])])
+@try_each(("top", "points"), [(None, [8, 4, 1]), (2, [5, 2, 0]), (1, [2, 0, 0])])
 def test_a_place_gives_points_and_no_place_gives_none(top, points):
     """Rule 6.302."""
     options = (Option("a", id=1), Option("b", id=2), Option("c", id=3))
@@ -167,7 +168,7 @@ def spread_over(numbers):
     return replace(group, spread=spread.Spread(around, counts))
 
 
-@pytest.mark.parametrize(
+@try_each(
     "numbers",
     [
         [7],

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-import pytest
-
 from surveys.engine import where
 from surveys.engine.script import Block, Bucket, Option, Script
 from surveys.engine.walk import runner
 from surveys.engine.walk.runner import State
+from tests.support.cases import try_each
 
 COLOUR = Block(
     id=1,
@@ -41,7 +40,7 @@ RED = replace(answered({"option_ids": [10]}, {"text": "because"}, city="Oslo"), 
 GREEN = answered({"option_ids": [11]}, city="Bergen")
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "red", "green"),
     [
         ('colour = "red"', True, False),
@@ -84,7 +83,7 @@ def test_a_state_from_before_blocks_were_removed_is_read_by_those_that_remain() 
     assert where.holds('colour = "red"', script=shorter, state=RED)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "code", "column"),
     [
         ('colour = "red" AND', "syntax_error", 19),
@@ -100,14 +99,12 @@ def test_a_fault_has_its_column(text: str, code: str, column: int) -> None:
     assert fault.message.startswith("`where`: ")
 
 
-@pytest.mark.parametrize(
-    "text", ['colour = "red"', "why", 'language = "de"', "field.any", "score_fun > 1", "q2"]
-)
+@try_each("text", ['colour = "red"', "why", 'language = "de"', "field.any", "score_fun > 1", "q2"])
 def test_all_blocks_variables_fields_and_the_language_may_be_named(text: str) -> None:
     assert list(where.faults(text, script=SCRIPT, path="where")) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         ('field.city = "Oslo"', True),
@@ -120,7 +117,7 @@ def test_what_is_known_at_the_start(text: str, expected: bool) -> None:
     assert where.is_known_at_start(text) is expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("name", "value", "expected"),
     [
         ("colour", "crimson", 'colour = "crimson" AND language = "red"'),

@@ -3,12 +3,11 @@
 from collections import Counter
 from dataclasses import replace
 
-import pytest
-
 from surveys.ai.local import LocalProvider
 from surveys.ai.provider import ProposedScript
 from tests.quality import intents
 from tests.quality.intents import HELD_OUT, TUNING
+from tests.support.cases import try_each
 
 LEAST_MEAN = 2.0
 WANTED = {
@@ -28,7 +27,7 @@ WHY = {"type": "open_text", "name": "why", "prompt": "What is the reason for you
 GOOD = ProposedScript([FOOD, WHY])
 
 
-@pytest.mark.parametrize("path", [HELD_OUT, TUNING], ids=["held out", "tuning"])
+@try_each("path", [HELD_OUT, TUNING])
 def test_drafts_reach_the_bar(path):
     wanted = intents.load(path)
 
@@ -48,7 +47,7 @@ def test_there_are_sixty_intents_in_several_languages():
     assert not {each["intent"] for each in wanted} & {each["intent"] for each in intents.load(TUNING)}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("draft", "points"),
     [
         (GOOD, 3),
@@ -59,16 +58,6 @@ def test_there_are_sixty_intents_in_several_languages():
         (replace(GOOD, blocks=[{**FOOD, "prompt": "Wie war das Essen mit food?"}, WHY]), 3),
         (replace(GOOD, blocks=[{**FOOD, "min": 5, "max": 1}, WHY]), 0),
         (None, 0),
-    ],
-    ids=[
-        "good",
-        "no reason",
-        "scale",
-        "placeholder",
-        "wrong kind",
-        "a word of another language",
-        "rules",
-        "none",
     ],
 )
 def test_a_score_tells_what_a_draft_lacks(draft, points):

@@ -3,16 +3,17 @@
 import pytest
 
 from tests.quality.measures import accuracy, pair_f1, theme_f1
+from tests.support.cases import try_each
 
 LABELS = [{"price"}, {"price"}, {"price"}, {"noise"}, {"noise"}, {"noise"}, set()]
 
 
-@pytest.mark.parametrize("measure", [theme_f1, pair_f1])
+@try_each("measure", [theme_f1, pair_f1])
 def test_the_same_themes_under_other_names_agree_fully(measure):
     assert measure(LABELS, [{1}, {1}, {1}, {2}, {2}, {2}, set()]) == 1
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("found", "f1", "of_pairs"),
     [
         ([{1}] * 7, 6 / 13, 12 / 27),  # one theme for everything: 3 of 7 and of 6; 6 of 21 pairs and of 6

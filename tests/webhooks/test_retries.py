@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import try_each
 from webhooks import retries
 
 DAY = timedelta(hours=24)
 WAITS = st.timedeltas(min_value=timedelta(), max_value=DAY)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("attempts", "wait"),
     [
         (1, timedelta(seconds=5)),

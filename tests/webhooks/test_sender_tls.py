@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import try_each
 from tests.support.webhooks.certificates import CertificateAuthority
 from tests.support.webhooks.raw_endpoint import Peer, PeerHandler, RawEndpoint, ok, responds_with
 from webhooks import sender
@@ -194,7 +195,7 @@ def test_an_endpoint_with_only_old_tls_versions_is_refused(authority: Certificat
     assert delivery_error(serve(tls)) == "No secure connection to the endpoint could be made."
 
 
-@pytest.mark.parametrize("handler", [Peer.wait_until_closed, responds_with(ok())])
+@try_each("handler", [Peer.wait_until_closed, responds_with(ok())])
 def test_a_handshake_that_never_ends_ends_at_the_timeout(handler: PeerHandler) -> None:
     message = delivery_error(RawEndpoint(handler), timeout=0.3)
 

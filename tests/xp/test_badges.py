@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 import pytest
 from django.test import Client
 
+from tests.support.cases import try_each
 from xp import badges
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -33,12 +34,12 @@ def test_each_number_has_its_own_picture_up_to_168() -> None:
     assert badges.svg(169, "Same") == badges.svg(1, "Same")
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7, 8, 2**63 - 1])
+@try_each("number", [1, 2, 3, 4, 5, 6, 7, 8, 2**63 - 1])
 def test_a_picture_is_valid_svg_with_a_title(number: int) -> None:
     assert title(badges.svg(number)) == f"Achievement {number}"
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("name", "expected"),
     [
         ("Marathon", "Marathon"),
@@ -51,7 +52,7 @@ def test_the_title_is_the_escaped_name(name: str, expected: str) -> None:
     assert title(badges.svg(5, name)) == expected
 
 
-@pytest.mark.parametrize("tint", badges.TINTS, ids=lambda tint: tint.face)
+@try_each("tint", badges.TINTS)
 def test_symbols_and_rims_have_enough_contrast(tint: badges.Tint) -> None:
     assert contrast(badges.SYMBOL_COLOUR, tint.face) >= 4.5
     assert contrast(tint.frame, tint.rim) >= 3

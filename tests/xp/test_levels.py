@@ -1,9 +1,9 @@
 """Levels against their definition: level n begins at 50 * n * (n + 1) (rule 8.7)."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import try_each
 from xp import levels
 
 TABLE = [
@@ -21,20 +21,18 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("total", "level", "missing"), TABLE)
+@try_each(("total", "level", "missing"), TABLE)
 def test_a_total_has_a_level(total: int, level: int, missing: int) -> None:
     assert levels.level_of(total) == level
     assert levels.to_next(total) == missing
 
 
-@pytest.mark.parametrize(("level", "needed"), [(0, 0), (1, 100), (2, 300), (3, 600), (10, 5_500)])
+@try_each(("level", "needed"), [(0, 0), (1, 100), (2, 300), (3, 600), (10, 5_500)])
 def test_a_level_begins_at_its_total(level: int, needed: int) -> None:
     assert levels.needed_for(level) == needed
 
 
-@pytest.mark.parametrize(
-    ("total", "progress"), [(0, 0), (50, 0.5), (99, 0.99), (100, 0), (200, 0.5), (450, 0.5)]
-)
+@try_each(("total", "progress"), [(0, 0), (50, 0.5), (99, 0.99), (100, 0), (200, 0.5), (450, 0.5)])
 def test_progress_restarts_with_each_level(total: int, progress: float) -> None:
     assert levels.progress(total) == progress
 

@@ -17,7 +17,7 @@ from django.db.models.functions import Lower
 
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
-from communities.ground.errors import Conflict
+from communities.ground.errors import Conflict, refuse
 from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import Community, Identity, Member, User
 from communities.services.mail import mails
@@ -25,6 +25,7 @@ from communities.services.people import identities, invitation_access, member_ch
 from communities.services.people.members import NoSuchMember, subject_of
 from communities.services.trail import audit
 
+MAX_ATTRIBUTES = 50  # of a member, from all lists together
 HAS_LEFT = "This member has left the community."
 
 
@@ -171,8 +172,14 @@ def add_listed(*, actor: Actor, people: Sequence[ListedPerson], at: datetime) ->
 
 
 def _bring_up_to_date(member: Member, person: ListedPerson, *, actor: Actor, at: datetime) -> bool:
-    """Give a member the name and attributes of a list. Returns whether anything changed."""
+    """Give a member the name and attributes of a list. Returns whether anything changed.
+
+    Refuses the list if the member would have more than MAX_ATTRIBUTES.
+    """
     attributes = {**member.attributes, **person.attributes}
+    if len(attributes) > MAX_ATTRIBUTES:
+        most = f"at most {MAX_ATTRIBUTES} are kept"
+        refuse("rows", "too_many", f"{person.email} would have {len(attributes)} attributes, and {most}.")
     changed = [
         *(["nick"] if person.name and person.name != member.nick else []),
         *(["attributes"] if attributes != member.attributes else []),

@@ -17,7 +17,11 @@ from PIL import Image, ImageOps
 
 # SVG is missing, because an SVG file is a document, which may contain scripts and addresses.
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
-MAX_PIXELS = 25_000_000  # This many pixels take 100 MB in memory.
+MAX_PIXELS = 25_000_000
+# A picture takes at most so many bytes in memory while it is read. Measured with Pillow 13: the decoder of
+# WebP keeps several copies, one of progressive JPEG all coefficients, and transparent pixels are multiplied.
+MAX_MEMORY = 150_000_000
+_PLAIN, _TRANSPARENT, _PROGRESSIVE, _CMYK, _WEBP = 6, 10, 7, 12, 20  # bytes of a pixel
 # A progressive JPEG has at most this many scans. Cameras and programs write about ten, and each scan decodes
 # all pixels.
 MAX_SCANS = 100
@@ -67,9 +71,11 @@ def encode(file: bytes, *, max_bytes: int) -> EncodedPicture:
 def _encode(file: bytes, max_bytes: int) -> EncodedPicture:
     with Image.open(io.BytesIO(file), formats=FORMATS) as source:  # This reads only the header.
         width, height = source.size
-        if width * height > MAX_PIXELS:
+        most = min(MAX_PIXELS, MAX_MEMORY // _bytes_of_a_pixel(source))
+        if width * height > most:
             raise NotAPicture(
-                f"The picture has {width:,} by {height:,} pixels, which are more than {MAX_PIXELS:,}."
+                f"The picture has {width:,} by {height:,} pixels, which are more than {most:,}"
+                f"{'' if most == MAX_PIXELS else ' for such a file. Save it as a plain JPEG, or smaller'}."
             )
         if source.format == "JPEG" and file.count(_START_OF_SCAN) > MAX_SCANS:
             raise NotAPicture("The picture is a JPEG of too many scans. Save it as a plain JPEG.")
@@ -86,6 +92,15 @@ def _encode(file: bytes, max_bytes: int) -> EncodedPicture:
     if len(content) > max_bytes:
         raise NotAPicture("The picture takes too many bytes.")
     return EncodedPicture(content, _TYPES[kind], *picture.size)
+
+
+def _bytes_of_a_pixel(source: Image.Image) -> int:
+    if source.format == "WEBP":
+        return _WEBP
+    if source.format == "JPEG":
+        is_progressive = bool(source.info.get("progressive"))
+        return _PLAIN if not is_progressive else _CMYK if source.mode == "CMYK" else _PROGRESSIVE
+    return _TRANSPARENT if source.mode in ("RGBA", "LA") else _PLAIN
 
 
 def _written(picture: Image.Image, kind: str, **options: int) -> bytes:

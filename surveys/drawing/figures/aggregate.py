@@ -65,7 +65,11 @@ def read(project: Project, *, actor: Actor, at: datetime) -> SharedView:
     if isinstance(seen, SharedResults):
         return _in_steps(project, seen, texts, summary, marks_solutions=marks_solutions)
     job = seen if isinstance(seen, ResultsCount) else None
-    totals = figures.count(project=project, derives=False) if isinstance(seen, ResultsCount) else seen
+    totals = (
+        readers.in_totals(figures.count(project=project, derives=False), project)
+        if isinstance(seen, ResultsCount)
+        else seen
+    )
     cards = overview.cards_of(project, totals, texts, marks_solutions=marks_solutions)
     facts = overview.facts_of(totals, is_poll=project.is_poll)
     shown = [_without_texts(each) for each in cards if not each.card.is_removed]
@@ -143,9 +147,7 @@ def cards_of(project: Project, shared: SharedResults, *, within: range | None = 
         number = 0 if project.is_poll else place
         block = catalogue.blocks.get(entry["block_id"])
         card = charts.draw_card(entry, block, script=catalogue.script, number=number)
-        if entry["is_withheld"]:
-            card = replace(card, notice="Too few answers to show yet.")
-        elif entry["open_text"] and not card.notice:
+        if entry["open_text"] and not card.notice:
             card = texts.sentiment_card(card, entry["open_text"])
         cards.append(card)
     return cards

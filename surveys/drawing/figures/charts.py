@@ -46,6 +46,7 @@ MIDDLE_HALF = "Middle half"
 OF_SCALES = ("Median", MIDDLE_HALF, "Standard deviation")
 NOBODY = "Nobody has answered this yet."
 NOBODY_SELECTED = "None of the selected responses has an answer to this."
+TOO_FEW = "Too few answers to show yet."
 SEVERAL = "People could choose several answers, so shares may add up to more than 100%."
 POINTS = (
     "Points, most first: each answer gives {most} to its first place, one less to each next one, and none to "
@@ -180,7 +181,7 @@ def draw_card(
     )
     count = entry["response_count"]
     if count is None:
-        return card
+        return replace(card, notice=TOO_FEW)
     said = f"{answers(count)}{weighted(entry)}"
     card = replace(card, answered=" \N{MIDDLE DOT} ".join([said, *_since(entry)]))
     if not count:

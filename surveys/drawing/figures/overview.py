@@ -180,7 +180,7 @@ def cards_of(
             card=card,
             is_text=is_text,
             is_read=block is not None and block.is_read,
-            drop_off=_left_here(entry["drop_off"]["left"]),
+            drop_off=_left_here(entry["drop_off"]["left"]) if entry["drop_off"] else "",
             text_analysis=None,
             comparison=comparison,
         )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from communities.ground.words import amount, plural
 from surveys.drawing.figures.bins import bins_of
 from surveys.drawing.figures.charts import (
+    TOO_FEW,
     ChartBar,
     ChartColumn,
     DataTable,
@@ -41,6 +42,7 @@ from surveys.services.results.figures import Figures
 NOBODY = "Nobody has one yet: they are counted once a response is completed."
 RIGHT_ALONE = "Mean, counting only points of fully right answers"
 RANGES = "Each range is without its upper end, which belongs to the next; the last one includes it."
+FEW = "Values of fewer than five people are not shown: those of {}."
 NOBODY_SELECTED = "None of the selected responses has one: they are counted once a response is completed."
 
 
@@ -112,19 +114,27 @@ def _texts(card: ScoreCard, entry: Entry) -> ScoreCard:
 
 
 def _numbers(card: ScoreCard, entry: Entry) -> ScoreCard:
+    if entry["mean"] is None:
+        return replace(card, notice=TOO_FEW)
+    hidden = entry["count"] - sum(each["count"] for each in entry["distribution"])
+    few = FEW.format(plural(hidden, "response")) if hidden else ""
+    if not entry["distribution"]:
+        return replace(card, facts=_facts(entry), note=few)
     bins = bins_of(entry["distribution"])
     bars = []
     for each in bins:
         part = percentage(each.count, base_of(entry))
         bars.append(ChartBar(each.text, each.count, "", f"{part:.2f}"))
-    bars = with_shares(bars)
+    bars = with_shares(bars, others=hidden)
     is_by_value = entry["distribution"][0]["value"] is not None
-    rows = with_shares([bar_of(each) for each in entry["distribution"]]) if is_by_value else bars
+    rows = (
+        with_shares([bar_of(each) for each in entry["distribution"]], others=hidden) if is_by_value else bars
+    )
     card = replace(
         card,
         facts=_facts(entry),
         table=table_of_results(rows, "Points" if card.kind == "Score" else "Result"),
-        note=RANGES if any(each.is_open for each in bins) else "",
+        note=" ".join(filter(None, (RANGES if any(each.is_open for each in bins) else "", few))),
     )
     return with_columns(card, bars, is_range=bins[0].is_range)
 

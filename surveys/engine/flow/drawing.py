@@ -4,6 +4,7 @@ The drawing has classes and no styles: a style sheet defines its look.
 
     svg = drawing.svg(flow, keys=["a1", "b2"])    each block is a link to #block-<key>
     steps(flow, keys=...)                         the same as a list, for those who do not see it
+    ends(flow, endings)                           the ends, in their order
 
 Blocks are drawn below each other; a path that skips blocks is an arc on their right, with its condition above
 it.
@@ -12,10 +13,11 @@ it.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
+from surveys.engine.flow.endings import Ending
 from surveys.engine.flow.graph import END, NEVER_REACHED, Edge, Flow, Node, Run
 from surveys.engine.flow.wording import MAX_WORDS
 
@@ -46,9 +48,11 @@ TYPES = {
     "calculated_block": "Calculation",
 }
 _START = "Start"
+OUT = "Screened out"
+_EXIT, _EXIT_STEP, _EXIT_COLUMNS = _LANE + 26, 20, 40
 
 
-def svg(flow: Flow, *, keys: Sequence[str]) -> str:
+def svg(flow: Flow, *, keys: Sequence[str], ends: Sequence[Ending] = ()) -> str:
     """The drawing; `keys` are the keys of the nodes, in order. Texts are shortened and escaped."""
     height = _top(len(flow.nodes)) + _BOX_HEIGHT + 20
     parts = [
@@ -58,12 +62,13 @@ def svg(flow: Flow, *, keys: Sequence[str]) -> str:
         *(_ways(flow)),
         *(_box(node, n, key) for n, (node, key) in enumerate(zip(flow.nodes, keys, strict=True))),
         _round(END, _top(len(flow.nodes)), "flow-end"),
+        *_exits(ends),
         "</svg>",
     ]
     return "".join(parts)
 
 
-def steps(flow: Flow, *, keys: Sequence[str]) -> list[dict[str, object]]:
+def steps(flow: Flow, *, keys: Sequence[str], ends: Sequence[Ending] = ()) -> list[dict[str, object]]:
     """The flow as a list: each block with its number, its key, its type, and its next blocks in words."""
     return [
         {
@@ -73,10 +78,49 @@ def steps(flow: Flow, *, keys: Sequence[str]) -> list[dict[str, object]]:
             "type": TYPES[node.type],
             "reach": node.reach,
             "shown": _shown(node),
-            "next": [_leads(edge, flow) for edge in flow.edges_from(n)] if node.reach != "never" else [],
+            "next": [
+                *(_leads_out(each) for each in ends if each.after == n),
+                *(_leads(edge, flow) for edge in flow.edges_from(n) if node.reach != "never"),
+            ],
         }
         for n, (node, key) in enumerate(zip(flow.nodes, keys, strict=True))
     ]
+
+
+def ends(flow: Flow, endings: Sequence[Ending]) -> list[dict[str, object]]:
+    """Each end with its condition in words, what it shows, and where it screens out."""
+    return [
+        {
+            "words": None if each.words is None else _cut(each.words),
+            "shows": each.shows,
+            "screens_out": each.screens_out,
+            "after": None if each.after is None or each.after < 0 else each.after + 1,
+            "title": flow.nodes[each.after].title if each.after is not None and each.after >= 0 else None,
+            "is_first": each.after == -1,
+        }
+        for each in endings
+    ]
+
+
+def _leads_out(end: Ending) -> dict[str, object]:
+    return {"number": None, "title": OUT, "words": _cut(end.words or "")}
+
+
+def _exits(ends: Sequence[Ending]) -> Iterator[str]:
+    """The ends that screen out before the last block, on the right of the block that decides them."""
+    of_blocks: dict[int, int] = {}
+    for each in ends:
+        if each.after is None:
+            continue
+        row = of_blocks[each.after] = of_blocks.get(each.after, -1) + 1
+        y = (_top(each.after) + 16 if each.after >= 0 else _TOP - 16) + row * _EXIT_STEP
+        begin = _RIGHT if each.after >= 0 else _CENTER + 45
+        words = f"{OUT} {each.words}"
+        yield (
+            f'<g class="flow-out"><title>{_escaped(_cut(words))}</title>'
+            f"{_line(f'M{begin} {y}H{_EXIT - 6}', 'flow-arc')}{_right_head(_EXIT - 6, y)}"
+            f"{_text(words, _EXIT, y + 4, 'flow-words', _EXIT_COLUMNS)}</g>"
+        )
 
 
 def _shown(node: Node) -> str | None:
@@ -130,6 +174,10 @@ def _line(path: str, css_class: str) -> str:
 
 def _head(x: int, y: int) -> str:
     return f'<path class="flow-head" d="M{x - _HEAD} {y - _HEAD - 2}L{x} {y}L{x + _HEAD} {y - _HEAD - 2}"/>'
+
+
+def _right_head(x: int, y: int) -> str:
+    return f'<path class="flow-head" d="M{x - _HEAD - 2} {y - _HEAD}L{x} {y}L{x - _HEAD - 2} {y + _HEAD}"/>'
 
 
 def _left_head(x: int, y: int) -> str:

@@ -99,13 +99,23 @@ def mentions(block: Block) -> Iterator[tuple[str, Sequence[Mention]]]:
     A text that cannot be parsed contains no names here; the rules report it.
     """
     if block.precondition:
-        yield condition_key(block), _mentions(expressions.parse, block.precondition)
+        yield condition_key(block), named_by_condition(block)
     for key in TEXTS_WITH_TOKENS:
         text = getattr(block, key)
         if text and "[" in text:
             yield key, piping.mentions(text)
     if block.calculated_formula:
-        yield "calculated_formula", _mentions(formulas.parse, block.calculated_formula)
+        yield "calculated_formula", named_by_formula(block)
+
+
+def named_by_condition(block: Block) -> Sequence[Mention]:
+    """The names in a block's condition."""
+    return _mentions(expressions.parse, block.precondition) if block.precondition else ()
+
+
+def named_by_formula(block: Block) -> Sequence[Mention]:
+    """The names in a block's formula."""
+    return _mentions(formulas.parse, block.calculated_formula) if block.calculated_formula else ()
 
 
 def _mentions(parse: Callable[[str], Expression | Formula], text: str) -> Sequence[Mention]:
@@ -127,40 +137,39 @@ def fields_in(block: Block) -> frozenset[str]:
 
 
 def behind_conditions(script: Script) -> dict[int, set[int]]:
-    """The indexes of blocks with a condition, each with those of all blocks that the condition depends on:
-    also through formulas, scores and the conditions of these blocks.
+    """The indexes of blocks with a condition, each with those of all blocks that the condition needs."""
+    return {n: needed(block, script, n) for n, block in enumerate(script.blocks) if block.precondition}
+
+
+def needed(block: Block, script: Script, at: int) -> set[int]:
+    """The indexes of the blocks on which the condition, the formula and the gift of block `at` depend: also
+    through formulas, scores and the conditions of these blocks.
     """
-    return {
-        n: named
-        for n, block in enumerate(script.blocks)
-        if block.precondition and (named := _needed(n, script))
-    }
-
-
-def _needed(at: int, script: Script) -> set[int]:
     found: set[int] = set()
-    waiting = [at]
+    waiting = [(block, at)]
     while waiting:
-        n = waiting.pop()
-        for key, named in mentions(script.blocks[n]):
-            if key not in TEXTS_WITH_TOKENS:
-                new = {each for mention in named for each in _indexes(mention.name, script, n)} - found
-                found |= new
-                waiting += new
+        each, place = waiting.pop()
+        named = [mention.name for mention in (*named_by_condition(each), *named_by_formula(each))]
+        if each.action_config and each.action_config.source_key:
+            named.append(each.action_config.source_key)
+        new = {n for name in named for n in meant(name, script, place)} - found
+        found |= new
+        waiting += [(script.blocks[n], n) for n in new]
     return found - {at}
 
 
-def _indexes(name: str, script: Script, at: int) -> Iterable[int]:
-    """The blocks that give a name its value in block `at`."""
+def meant(name: str, script: Script, at: int) -> Sequence[int]:
+    """The indexes of the blocks whose answers give a name its value in block `at`."""
     meaning = resolve(name, script)
     if isinstance(meaning, int):
         return (meaning,)
     if meaning is None or names.field_key(meaning) is not None:
         return ()
-    earlier = ((n, block) for n, block in enumerate(script.blocks[:at]) if block.asks)
-    return (
-        n for n, block in earlier if meaning == "answer" or block.scored_buckets or block.has_correct_answer
-    )
+    return [
+        n
+        for n, block in enumerate(script.blocks[:at])
+        if block.asks and (meaning == "answer" or block.scored_buckets or block.has_correct_answer)
+    ]
 
 
 def readings(name: str, script: Script) -> tuple[int | None, int] | None:

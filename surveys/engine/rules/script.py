@@ -20,7 +20,7 @@ from itertools import accumulate, groupby
 from communities.ground.sent_text import appearance
 from surveys.engine.intake.field_paths import BlockPath, is_invalid, stored_paths
 from surveys.engine.intake.fields import MAX_SCRIPT_OPTIONS
-from surveys.engine.language import piping, references
+from surveys.engine.language import names, piping, references
 from surveys.engine.rules import block as block_rules
 from surveys.engine.rules import buckets
 from surveys.engine.rules import logic as logic_rules
@@ -45,6 +45,14 @@ LINK_OF_ANONYMOUS = (
     "On anonymous projects the addresses of links in `{key}` can hold no token: another site would learn "
     "whose answers these are."
 )
+CONDITION_OF_LINK = (
+    "On anonymous projects the condition of a block with a link can name only `field.<name>`: another site "
+    "would learn the answers by who opens the link."
+)
+LINK_IN_FEEDBACK = (
+    "On anonymous projects `{key}` can have no link: another site would learn the answers by who opens it."
+)
+FEEDBACK = ("when_correct", "when_incorrect")  # texts that are shown after some answers alone
 MAX_CELLS = 1_000  # rows × options of a group: all controls of one page (rule 6.139)
 MAX_PICTURES = 200  # of all options of a script: each is fetched and stored
 
@@ -147,7 +155,8 @@ def check_anonymous(
 ) -> list[Violation]:
     """Blocks with further questions: no model reads an anonymous answer as it is given (rule 10.66).
 
-    Also links whose addresses have tokens (rule 6.193). Without `block_paths` the script is a stored one.
+    Also links whose addresses have tokens (rule 6.193), and links that are shown after some answers alone
+    (rule 1.154). Without `block_paths` the script is a stored one.
     `block_paths` may contain those of the outro.
     """
     every = (*script.blocks, *script.outro)
@@ -167,6 +176,16 @@ def check_anonymous(
             for key in references.TEXTS_WITH_TOKENS
             if has_token_in_link(getattr(block, key), script)
         ]
+        found += [
+            Violation(block_path.field(key), "not_allowed", LINK_IN_FEEDBACK.format(key=key))
+            for key in FEEDBACK
+            if has_link(getattr(block, key))
+        ]
+        if any(has_link(getattr(block, key)) for key in references.TEXTS_WITH_TOKENS) and any(
+            names.field_key(mention.name) is None for mention in references.named_by_condition(block)
+        ):
+            key = references.condition_key(block)
+            found.append(Violation(block_path.field(key), "not_allowed", CONDITION_OF_LINK))
     return found
 
 

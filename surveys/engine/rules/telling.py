@@ -1,54 +1,135 @@
-"""Changes of a script by which their writer could learn who answered what (rule 1.90)."""
+"""Changes of a script by which their writer could learn who answered what (rules 1.90 and 1.152)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from surveys.engine.intake.field_paths import BlockPath
 from surveys.engine.language import references
+from surveys.engine.language.lexer import Mention
 from surveys.engine.rules import carrying
-from surveys.engine.rules.script import has_token_in_link
+from surveys.engine.rules.script import FEEDBACK, has_link, has_token_in_link
 from surveys.engine.script import Block, Script, Violation
 
+OWNERS = "Only owners of the project and admins write"
+TOKEN_OF_READERS = f"{OWNERS} links with tokens in `{{key}}`: another site would learn who answers what."
 LINK_OF_READERS = (
-    "Only owners of the project and admins write links with tokens in `{key}`: another site would learn who "
-    "answers what."
+    f"{OWNERS} a link in `{{key}}` that depends on answers: another site would learn who answers what."
 )
 GIFT_OF_READERS = (
-    "Only owners of the project and admins write an action block with a condition: what it gives would tell "
-    "others how somebody answered."
+    f"{OWNERS} an action block that depends on answers: what it gives would tell others how somebody "
+    "answered."
 )
+QUESTION_OF_GIFT = (
+    "Only owners of the project and admins change `{key}` here: what an action block gives depends on it."
+)
+LOGIC_OF_READERS = (
+    f"{OWNERS} conditions and formulas on this project, and change what these refer to: figures over few "
+    "people would tell single answers. Send `{key}` as it is."
+)
+_NamesOf = Callable[[Block], Sequence[Mention]]
+_LOGIC_NAMES: Mapping[str, _NamesOf] = {
+    "precondition": references.named_by_condition,
+    "calculated_formula": references.named_by_formula,
+}
+_CARRIED = (*_LOGIC_NAMES, "show_when", "hide_when", *references.TEXTS_WITH_TOKENS)
+# What a question asks and counts: the parts that a gift can depend on.
+_ASKED = ("type", "prompt", "description", "options", "correct_answer_ids", "min", "max")
 
 
 def telling_changes(before: Script, after: Script, *, block_paths: Sequence[BlockPath]) -> list[Violation]:
-    """Changes by which their writer could learn who answered what (rule 1.90): links whose addresses have
-    tokens, and action blocks with a condition, because others see XP, achievements and roles.
+    """Changes by which their writer could learn who answered what: of conditions and formulas, of links that
+    send answers, of action blocks that depend on answers, because others see XP, achievements and roles, and
+    of the questions behind these.
     """
+    kept = _kept(before, after)
+    placed = list(zip((*after.blocks, *after.outro), block_paths, strict=False))
+    found: dict[str, Violation] = {}
+    for at, (block, block_path) in enumerate(placed):
+        was = kept.get(block.id)
+        changes = [*_logic(was, block, before, after, at), *_links(was, block, after), *_gifts(was, block)]
+        for key, message in changes:
+            field = block_path.field(key)
+            found.setdefault(field, Violation(field, "not_allowed", message.format(key=key)))
+        if not changes and _is_conditional_gift(block):
+            for n in references.needed(block, after, at):
+                for key in _changes_of_question(kept.get(after.blocks[n].id), after.blocks[n]):
+                    field = placed[n][1].field(key)
+                    found[field] = Violation(field, "not_allowed", QUESTION_OF_GIFT.format(key=key))
+    return list(found.values())
+
+
+def _kept(before: Script, after: Script) -> Mapping[int | None, Block]:
+    """The stored blocks by id, with the new names of the script in their texts and logic."""
     stored = {block.id: block for block in (*before.blocks, *before.outro)}
-    found = []
-    for block, block_path in zip((*after.blocks, *after.outro), block_paths, strict=False):
-        was = stored.get(block.id)
-        for key in references.TEXTS_WITH_TOKENS:
-            text = getattr(block, key)
-            known = was and getattr(was, key)
-            if has_token_in_link(text, after) and not (known and text in _forms(known, before, after)):
-                message = LINK_OF_READERS.format(key=key)
-                found.append(Violation(block_path.field(key), "not_allowed", message))
-        if block.action_kind and block.precondition and not _is_same_gift(was, block, before, after):
-            found.append(Violation(block_path.field("action_kind"), "not_allowed", GIFT_OF_READERS))
-    return found
+    now = (*after.blocks, *after.outro)
+    as_stored = tuple(
+        replace(block, **{key: getattr(stored[block.id], key) for key in _CARRIED})
+        for block in now
+        if block.id in stored
+    )
+    others = tuple(block for block in now if block.id not in stored)
+    carried = carrying.carry(before, (*as_stored, *others))[: len(as_stored)]
+    return {
+        block.id: replace(stored[block.id], **{key: getattr(block, key) for key in _CARRIED})
+        for block in carried
+    }
 
 
-def _is_same_gift(was: Block | None, block: Block, before: Script, after: Script) -> bool:
-    if was is None or (was.action_kind, was.action_config) != (block.action_kind, block.action_config):
-        return False
-    condition = was.precondition
-    if condition is None or condition == block.precondition:
-        return condition == block.precondition
-    carried = carrying.carried_expression(condition, before=before, after=after.blocks, own_variables=())
-    return carried == block.precondition
+def _logic(
+    was: Block | None, block: Block, before: Script, after: Script, at: int
+) -> Iterator[tuple[str, str]]:
+    """The condition and the formula, if they are not the stored ones, or refer to other blocks."""
+    for key, named in _LOGIC_NAMES.items():
+        stored = getattr(was, key, None)
+        if getattr(block, key) != stored or (
+            stored and was and _meanings(named(block), after, at) != _meanings_before(named, was, before)
+        ):
+            yield references.condition_key(block) if key == "precondition" else key, LOGIC_OF_READERS
 
 
-def _forms(text: str, before: Script, after: Script) -> tuple[str, str]:
-    """A stored text, and the same with the new names of the script."""
-    return text, carrying.carried_text(text, before=before, after=after.blocks)
+def _meanings_before(named: _NamesOf, was: Block, before: Script) -> Sequence[object]:
+    every = enumerate((*before.blocks, *before.outro))
+    at, stored = next((n, block) for n, block in every if block.id == was.id)
+    return _meanings(named(stored), before, at)
+
+
+def _meanings(named: Sequence[Mention], script: Script, at: int) -> Sequence[object]:
+    """The field or variable of each name, and the ids of the blocks that give the name its value."""
+    return [
+        (
+            meaning if isinstance(meaning := references.resolve(each.name, script), str) else None,
+            [script.blocks[n].id for n in references.meant(each.name, script, at)],
+        )
+        for each in named
+    ]
+
+
+def _links(was: Block | None, block: Block, after: Script) -> Iterator[tuple[str, str]]:
+    for key in references.TEXTS_WITH_TOKENS:
+        text = getattr(block, key)
+        if was is not None and text == getattr(was, key):
+            continue
+        if has_token_in_link(text, after):
+            yield key, TOKEN_OF_READERS
+        elif has_link(text) and (block.precondition or key in FEEDBACK):
+            yield key, LINK_OF_READERS
+
+
+def _gifts(was: Block | None, block: Block) -> Iterator[tuple[str, str]]:
+    gift = block.action_kind, block.action_config
+    if _is_conditional_gift(block) and (was is None or gift != (was.action_kind, was.action_config)):
+        yield "action_kind", GIFT_OF_READERS
+
+
+def _is_conditional_gift(block: Block) -> bool:
+    """Whether what a block gives depends on answers: by its condition, or as many XP as a score."""
+    config = block.action_config
+    return block.action_kind is not None and bool(block.precondition or (config and config.source_key))
+
+
+def _changes_of_question(was: Block | None, block: Block) -> Iterator[str]:
+    for key in _ASKED:
+        if was is not None and getattr(block, key) != getattr(was, key):
+            yield key

@@ -39,7 +39,8 @@ def ended_early(project: Project, script: Script, turn: Turn) -> Turn:
         return turn
     holds = where.judge(script=script, state=turn.state)
     for each in project.ends:
-        if not where.is_decided(each["where"], script=script, at=turn.state.at):
+        decided_at = where.decided_at(each["where"], script=script)
+        if decided_at is None or decided_at > turn.state.at:
             return turn
         if holds(each["where"]):
             return runner.ended(script, turn) if each.get(script_settings.SCREEN_OUT) else turn

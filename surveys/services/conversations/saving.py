@@ -305,10 +305,11 @@ def _update_row(
 
 
 def _in_order(script: Script, replies: Mapping[int, Reply]) -> Iterator[tuple[Block, Reply]]:
-    """The replies with their blocks, in the order of ids, as rows are read."""
+    """The replies that fit their blocks, with these, in the order of ids, as rows are read."""
     for block_id in sorted(replies):
-        if block_id in script.index_by_id:
-            yield script.blocks[script.index_by_id[block_id]], replies[block_id]
+        place = script.index_by_id.get(block_id)
+        if place is not None and answers.fits(script.blocks[place], replies[block_id]):
+            yield script.blocks[place], replies[block_id]
 
 
 def storable_state(script: Script, state: State, project: Project) -> dict[str, object]:

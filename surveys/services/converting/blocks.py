@@ -240,6 +240,7 @@ def _hidden(writer: _Writer) -> list[Logic | None]:
     skipped: list[list[Logic]] = [[] for _ in writer.items]  # the reasons to continue behind each
     end = len(writer.items)
     for n, item in enumerate(writer.items):
+        writer.questionnaire.spend(len(skipped[n]))
         hidden[n] = _any([*([hidden[n]] if hidden[n] else []), *skipped[n]], writer, item)  # type: ignore[list-item]
         for jump, when in _in_turn(writer, item):
             target = end if jump.target is None else writer.index.get(jump.target)
@@ -253,6 +254,7 @@ def _hidden(writer: _Writer) -> list[Logic | None]:
             except UnsayableError as error:
                 writer.miss(item.where, f"{_sentence(source)} cannot be said here: {error}.")
                 continue
+            writer.questionnaire.spend(target - n)
             for between in range(n + 1, target):
                 if reason is not None:
                     skipped[between].append(reason)
@@ -270,6 +272,7 @@ def _in_turn(writer: _Writer, item: Item) -> Iterator[tuple[Any, Logic | None]]:
     """The jumps of an item, of which the first whose condition is true counts."""
     earlier: list[Logic] = []
     for jump in item.jumps:
+        writer.questionnaire.spend(len(earlier))
         apart = jump.when is not None and all(_exclude(jump.when, each) for each in earlier)
         parts = [] if apart else [negated(each) for each in earlier]
         parts += [jump.when] if jump.when else []

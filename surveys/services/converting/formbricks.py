@@ -32,7 +32,6 @@ from surveys.services.converting.questionnaire import (
 Json = dict[str, Any]
 _RECALL = re.compile(r"#recall:([^#/\s]{1,100})/fallback:([^#]{0,200})#")
 _INPUTS = {"email": "email", "url": "url", "phone": "phone", "text": None}
-MAX_JUMPS = 50  # of one question
 _NO_BLOCK = frozenset({"fileUpload", "cal"})
 _COMPARISONS = {
     "equals": "eq", "doesNotEqual": "ne", "isGreaterThan": "gt", "isLessThan": "lt", "isAfter": "gt",
@@ -225,7 +224,7 @@ class _Reader:
     # --- Logic
 
     def logic(self, item: Item, rules: object, fallback: object, where: str) -> None:
-        for n, rule in enumerate(objects(rules)[:MAX_JUMPS], start=1):
+        for n, rule in enumerate(objects(rules), start=1):
             place = f"{where}, logic {n}"
             is_new = isinstance(rule.get("conditions"), dict)
             actions = (
@@ -243,9 +242,9 @@ class _Reader:
                 except UnsayableError as error:
                     self.found.miss(place, f"The jump to {cut(target, 60)} cannot be said here: {error}.")
                     continue
-                item.jumps.append(Jump(when, self._target(target), f"jump to {target}"))
+                self.found.jump(item, Jump(when, self._target(target), f"jump to {target}"))
         if fallback:
-            item.jumps.append(Jump(None, self._target(word(fallback)), f"jump to {word(fallback)}"))
+            self.found.jump(item, Jump(None, self._target(word(fallback)), f"jump to {word(fallback)}"))
 
     def _target(self, target: str) -> str | None:
         return None if target == "end" else self.first.get(target, target)

@@ -165,8 +165,9 @@ class _Survey:
         questions: dict[str, list[Row]] = {}
         seen: set[str] = set()
         for row in sorted(self.tables["questions"], key=lambda row: number(row.get("question_order")) or 0):
-            if row.get("parent_qid", "0") in ("", "0") and self._own(row) and row.get("qid") not in seen:
-                seen.add(row.get("qid", ""))
+            qid = row.get("qid", "")
+            if row.get("parent_qid", "0") in ("", "0") and self._own(row) and qid and qid not in seen:
+                seen.add(qid)
                 questions.setdefault(row.get("gid", ""), []).append(row)
         for gid in [*groups, *(gid for gid in questions if gid not in groups)]:
             self._group(groups.get(gid, {}), questions.get(gid, []))
@@ -290,6 +291,7 @@ class _Survey:
         return True
 
     def _options(self, qid: str) -> list[Choice]:
+        self.found.spend(len(self.answers.get(qid, ())))
         rows = [row for row in self.answers.get(qid, []) if row.get("scale_id", "0") in ("", "0")]
         return [Choice(row.get("code", ""), line(row.get("answer", ""))) for row in rows[:MAX_CHOICES]]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from surveys.services.converting.questionnaire import (
     MAX_CHOICES,
+    MAX_COMPARISONS,
     MAX_DEPTH,
     Answered,
     Choice,
@@ -133,7 +134,8 @@ class _Survey:
     def _end(self, shown: Logic | None, where: str) -> None:
         if shown is None:
             return
-        self.ended.append(shown)
+        if len(self.ended) <= MAX_COMPARISONS:  # the conditions of one more cannot be said
+            self.ended.append(shown)
         self.found.miss(where, "An end in a branch hides what follows; its own message is not taken over.")
 
     def _block(self, block: Json, shown: Logic | None) -> None:
@@ -169,7 +171,7 @@ class _Survey:
                 target: str | None = f"end of {word(block.get('ID'))}"
             else:
                 target = None if to == "ENDOFSURVEY" else to
-            item.jumps.append(Jump(when, target, f"skip to {to}"))
+            self.found.jump(item, Jump(when, target, f"skip to {to}"))
 
     # --- Logic
 
@@ -237,6 +239,7 @@ class _Survey:
         except UnsayableError as error:
             self.found.miss(where, f"Its display logic cannot be said here: {error}.")
             own = shown
+        self.found.spend(len(self.ended))
         try:
             item.show = (
                 together("all", [*([own] if own else []), *map(negated, self.ended)]) if self.ended else own

@@ -20,6 +20,8 @@ MAX_SOURCE_TEXT = 20_000  # characters of one text of a source
 MAX_QUOTED = 200  # characters of a source that a sentence of `unmet` repeats
 MAX_DEPTH = 20  # of panels, groups and branches inside each other
 MAX_COMPARISONS = 200  # of one condition
+MAX_JUMPS = 50  # of one item
+MAX_WORK = 5_000_000  # steps for logic and lists that grow faster than their source; each takes about 0.1 µs
 PIPE, END_OF_PIPE = "\ue000", "\ue001"  # around the key of an item whose answer a text repeats
 
 _TAG = re.compile(r"(<[^<>]*>)")
@@ -164,6 +166,7 @@ class Item:
     formula: str = ""
     show: Logic | None = None
     jumps: list[Jump] = field(default_factory=list)
+    has_more_jumps: bool = False
 
 
 @dataclass(slots=True)
@@ -174,6 +177,7 @@ class Questionnaire:
     unmet: list[dict[str, str]] = field(default_factory=list)
     left_out: int = 0
     unnamed: int = 0
+    work: int = 0
 
     def add(self, item: Item) -> Item:
         """Append an item; more than a reader collects are only counted."""
@@ -187,6 +191,20 @@ class Questionnaire:
         """Whether there is no place for one more item; then it is counted."""
         self.left_out += len(self.items) >= MAX_ITEMS
         return len(self.items) >= MAX_ITEMS
+
+    def jump(self, item: Item, jump: Jump) -> None:
+        """Add a jump to an item; of more than MAX_JUMPS the first are kept."""
+        if len(item.jumps) < MAX_JUMPS:
+            item.jumps.append(jump)
+        elif not item.has_more_jumps:
+            item.has_more_jumps = True
+            self.miss(item.where, f"It has more than {MAX_JUMPS} jumps: later ones are left out.")
+
+    def spend(self, steps: int) -> None:
+        """Count steps of the conversion. Refuses more than MAX_WORK."""
+        self.work += steps
+        if self.work > MAX_WORK:
+            unreadable("has too much logic: convert it in parts.")
 
     def miss(self, where: str, what: str) -> None:
         """Record what could not be said, and where it stands in the source."""

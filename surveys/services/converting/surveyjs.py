@@ -334,7 +334,8 @@ class _Reader:
             return
         when = self.logic(source, where, "expression")
         mentioned = set(_FIELD.findall(source))
+        self.found.spend(len(self.found.items))
         last = next((item for item in reversed(self.found.items) if item.key in mentioned), None)
         if when and last:
             target = word(trigger.get("gotoName")) if kind == "skip" else "$end" if has_end else None
-            last.jumps.append(Jump(when, target, source))
+            self.found.jump(last, Jump(when, target, source))

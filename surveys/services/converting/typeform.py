@@ -36,7 +36,6 @@ _TEXTS = {
     "short_text": "line", "long_text": None, "email": "email", "phone_number": "phone", "website": "url",
     "date": "date",
 }  # fmt: skip
-MAX_JUMPS = 50  # of one field
 _GROUPS = frozenset({"group", "inline_group", "contact_info", "address"})
 _COMPARISONS = {
     "equal": "eq", "is": "eq", "not_equal": "ne", "is_not": "ne", "greater_than": "gt",
@@ -189,7 +188,7 @@ class _Reader:
                 self.found.miss(where, f"The logic of “{rule.get('type')}” {cut(ref, 80)} is not taken over.")
             return
         item = self.last[ref]
-        for each in objects(rule.get("actions"))[:MAX_JUMPS]:
+        for each in objects(rule.get("actions")):
             target = mapping(mapping(each.get("details")).get("to"))
             to = word(target.get("value"))
             source = f"{word(each.get('action'))} to {cut(to, 60)}"
@@ -204,7 +203,7 @@ class _Reader:
                 self.found.miss(f"{where} ({ref})", f"“{source}” cannot be said here: {error}.")
                 continue
             key = None if to == "default_tys" else self.first.get(to, to)
-            item.jumps.append(Jump(when, key, source))
+            self.found.jump(item, Jump(when, key, source))
 
     def _condition(self, condition: Json, depth: int) -> Logic | None:
         op, parts = word(condition.get("op")), objects(condition.get("vars"))

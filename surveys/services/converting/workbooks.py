@@ -3,6 +3,7 @@
 book = Workbook(data, Limits(…))
 book.names            the names of its sheets, in lower case, each once
 book.rows("survey")   the rows that are not empty, each with its number
+book.unvalued         the number of the first row with a formula without its result, by the name of its sheet
 book.ended            where a sheet was not read to its end: the numbers of the last rows read, by its name
 """
 
@@ -63,6 +64,8 @@ class Workbook:
         self.limits = limits
         self.names: list[str] = []
         self.ended: dict[str, int] = {}
+        self.unvalued: dict[str, int] = {}
+        self.shows_percents = False  # in a sheet that was read
         self._elements = Elements(limits.elements)
         self._unpacked = self._cells = self._characters = 0
         self._paths: dict[str, str] = {}
@@ -70,6 +73,7 @@ class Workbook:
         self._first_day = _FIRST_DAY
         self._dates: set[str] = set()
         self._durations: set[str] = set()
+        self._percents: set[str] = set()
         with _faults_refused():
             if data.count(b"PK\x01\x02") > MAX_FILES:
                 unreadable(f"must be an archive of at most {MAX_FILES:,} files.")
@@ -84,6 +88,8 @@ class Workbook:
                 self._walk(self._paths[name], sheet)
             except _Enough:
                 self.ended[name] = sheet.last
+        if sheet.unvalued:
+            self.unvalued[name] = sheet.unvalued
         return sheet.rows
 
     @property
@@ -114,6 +120,7 @@ class Workbook:
                 styles = _Styles()
                 self._walk(target, styles)
                 self._dates, self._durations = styles.dates, styles.durations
+                self._percents = styles.percents
 
     def _relations(self, path: str) -> dict[str, tuple[str, str]]:
         """What a file refers to: the last word of its type, and its path, by its key."""
@@ -158,6 +165,7 @@ class Workbook:
         if kind != "n":
             return text
         number = _number(text)
+        self.shows_percents |= style in self._percents
         if style in self._dates and not isinstance(number, str):
             return self._date(number, is_duration=style in self._durations)
         return number
@@ -227,7 +235,7 @@ class _Strings(Reader):
 
 
 class _Styles(Reader):
-    """The numbers of styles that show numbers as dates, times or durations."""
+    """The numbers of styles that show numbers as dates, times, durations or percentages."""
 
     wanted = frozenset({"numFmt", "xf"})
 
@@ -236,6 +244,7 @@ class _Styles(Reader):
         self.count = 0
         self.dates: set[str] = set()
         self.durations: set[str] = set()
+        self.percents: set[str] = set()
 
     def start(self, path: Path, attributes: Mapping[str, str]) -> None:
         if path[-1] == "numFmt" and len(self.formats) < MAX_STYLES:
@@ -246,6 +255,8 @@ class _Styles(Reader):
 
     def _style(self, key: str) -> None:
         code = self.formats.get(key)
+        if "%" in code if code else key in ("9", "10"):
+            self.percents.add(str(self.count))
         if code is None:
             number = _whole(key)
             is_date, is_duration = number in _DATES, number in _DURATIONS
@@ -260,7 +271,7 @@ class _Styles(Reader):
 
 
 class _Sheet(Reader):
-    wanted = frozenset({"row", "c", "v", "t"})
+    wanted = frozenset({"row", "c", "v", "t", "f"})
 
     def __init__(self, book: Workbook) -> None:
         self.book = book
@@ -272,6 +283,8 @@ class _Sheet(Reader):
         self.last = 0  # the number of the last row that is not empty
         self.read = book.element_count  # up to that row
         self.column = 0
+        self.unvalued = 0  # the number of the first row with a formula without a value
+        self.has_formula = False
         self.kind, self.style = "", ""
         self.text = ""
         self.parts: list[str] = []  # of a text in several fonts
@@ -282,7 +295,7 @@ class _Sheet(Reader):
             place = attributes.get("r")
             self.column = _column(place) if place else self.column + 1
             self.kind, self.style = attributes.get("t", "n"), attributes.get("s", "0")
-            self.text = ""
+            self.text, self.has_formula = "", False
             self.parts.clear()
         elif name == "row" and depth == 3:
             number = attributes.get("r")
@@ -298,6 +311,10 @@ class _Sheet(Reader):
         elif name == "c" and depth == 4:
             if self.text or self.parts:
                 self._cell()
+            elif self.has_formula and self.kind != "str":  # an empty text is a result
+                self.unvalued = self.unvalued or self.number
+        elif name == "f":
+            self.has_formula = True
         elif name == "t" and path[-2:-1] != ["rPh"]:
             self.book.spend(characters=len(text))
             self.parts.append(text)

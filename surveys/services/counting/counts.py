@@ -31,6 +31,7 @@ from surveys.services.counting.divisions import (
     Places,
     Values,
     division,
+    memberships,
     name_of,
     refuse_too_many,
 )
@@ -68,6 +69,7 @@ CONVERSATIONS_AT_ONCE = 5_000
 # The memory is for scores in segments. With less memory, PostgreSQL sorts all rows once for each bucket,
 # which takes three times as long. Only one count of many responses runs at a time.
 MEMORY_FOR_SEGMENTS = "32MB"
+TIMES_IN_SQL = 10  # NumPy adds about so many values while the database adds one.
 _NOTHING: Part = ("SELECT '{}'::json", [])
 _NO_NAMES: Mapping[str, str] = {}
 _COMPLETED = 2  # The progress of a conversation. The value 1 means that it has an answer, and BEGUN none.
@@ -165,20 +167,24 @@ def count_answers(
         tuple(read_ids),
     )
     questions = [each for each in reported if each.block.asks]
+    added = 0
+    if dividing is not None:
+        computed = len(derived_counting.calculated_names(stored.script)) + len(stored.script.bucket_keys)
+        each = len(questions) + TIMES_IN_SQL * (derives * computed + len(fields) + len(read_ids))
+        added = memberships(dividing) * each
 
     def count(*, has_slot: bool) -> tuple[Counted, Any] | None:
         """Return the counts, and where unfinished conversations stopped; None if the count needs a slot."""
         ((listed, completed, changes),) = values_of([totals_of(project_id)])
         if most_derived is not None and listed >= most_derived and is_scan:
             raise TooManyToDerive
-        is_large = listed >= large.LARGE or selecting.is_much(
-            selection.where, responses=listed, script=stored.script
-        )
-        state = _reading_state(project_id) if is_large and read_ids else None
+        needs_slot = is_large(listed, selection, stored.script, added)
+        state = _reading_state(project_id) if needs_slot and read_ids else None
         key = (*counted_of, state)
-        if is_large and (known := large.kept(key, Counted, changes=changes)) is not None:
+        if needs_slot and (known := large.kept(key, Counted, changes=changes)) is not None:
             return known, values_of([unfinished_part])[0]
-        if is_large and not has_slot:
+        if needs_slot and not has_slot:
+            large.refuse_stopped(counted_of, "segment_by")
             return None
         sent_fields.refuse_unknown(project_id=project_id, names=undeclared)
         if where or dividing is not None:
@@ -201,7 +207,7 @@ def count_answers(
             computed, sent, themes = values_of(computed_parts(weight))
             own = replace(counted.weighted, derived=computed if derives else None, sent=sent, themes=themes)
             counted = replace(counted, weighted=own)
-        if is_large:
+        if needs_slot:
             large.keep(key, counted)
         return counted, unfinished
 
@@ -209,7 +215,13 @@ def count_answers(
         found = count(has_slot=False)
     # The count is outside of the transaction, because the database ends a transaction that is idle for long.
     if found is None:
-        with large.counting_slot(max_wait=max_wait), one_moment(max_wait):
+        # Counts of all responses may take as long as any statement.
+        most_wait = max_wait if dividing is not None else None
+        with (
+            large.counting_slot(max_wait=max_wait),
+            one_moment(max_wait),
+            large.stopped(counted_of, "segment_by", max_wait=most_wait),
+        ):
             found = count(has_slot=True)
     assert found is not None
     counted, unfinished = found
@@ -250,6 +262,15 @@ def weighting_of(project_id: int, selection: Selection, script: Script) -> Mappi
     return weights.weighting(name, counted)
 
 
+def is_large(listed: int, selection: Selection, script: Script, added: int) -> bool:
+    """Whether a count needs a slot: of many responses, or adding so many values of each response."""
+    return (
+        listed >= large.LARGE
+        or listed * added > large.MUCH_ADDED
+        or selecting.is_much(selection.where, responses=listed, script=script)
+    )
+
+
 def _counted_part(
     changes: int,
     questions: Sequence[ReportedBlock],
@@ -270,12 +291,13 @@ def _counted_part(
     weighted = Counter(questions, block, most, unweighted=counter) if weight else None
     listed = completed = looked_at = 0
     mark = dividing.mark if isinstance(dividing, Values) else None
-    with closing(_packed(*condition, mark, weight)) as batches:
-        for data, progress, names, own in batches:
-            segments = values.add(names, progress, own) if values else None
+    with closing(packed_batches(*condition, mark, *([weight] if weight else []))) as batches:
+        for data, progress, [names, *own] in batches:
+            weights_of_each = own[0] if own else ()
+            segments = values.add(names, progress, weights_of_each) if values else None
             counter.add(data, segments)
             if weighted is not None:
-                weighted.add(data, segments, own)
+                weighted.add(data, segments, weights_of_each)
             listed += len(progress) - progress.count(BEGUN)
             completed += progress.count(_COMPLETED)
             looked_at += len(progress)
@@ -346,27 +368,27 @@ def one_moment(max_wait: float | None) -> Iterator[None]:
         yield
 
 
-def _packed(
-    where: str, values: Sequence[Any], mark: Part | None, weight: Part | None
-) -> Generator[tuple[bytes, Sequence[int], Sequence[Any], Sequence[int]]]:
-    """The packed answers of selected conversations with separators, the progress of each conversation, the
-    names of its segments, and its weight; no weights without `weight`.
+def packed_batches(
+    where: str, values: Sequence[Any], *marks: Part | None
+) -> Generator[tuple[bytes, Sequence[int], Sequence[Sequence[Any]]]]:
+    """The packed answers of selected conversations with separators, the progress of each conversation, and
+    the names of its segments by each mark.
 
     Yields some thousand conversations at a time. The database reads conversations in the order of its pages,
     which is fast for the random ids of anonymous projects.
     """
-    named, own = mark or ("''", [])
-    weighed, more = (f", {weight[0]}", weight[1]) if weight else ("", [])
+    named = [mark or ("NULL", []) for mark in marks]
+    progress_of = "c.is_listed::int + (c.is_listed AND c.completed_at IS NOT NULL)::int"
+    columns = ["c.packed", progress_of, *(sql for sql, _ in named)]
     sql = f"""
-        SELECT c.packed, c.is_listed::int + (c.is_listed AND c.completed_at IS NOT NULL)::int,
-            {named}{weighed}
+        SELECT {", ".join(columns)}
         FROM surveys_conversation c WHERE {where}
     """
-    with closing(fetch_in_batches(sql, [*own, *more, *values], size=CONVERSATIONS_AT_ONCE)) as batches:
+    own = [value for _, each in named for value in each]
+    with closing(fetch_in_batches(sql, [*own, *values], size=CONVERSATIONS_AT_ONCE)) as batches:
         for rows in batches:
-            packed, progress, names, *more_of_each = zip(*rows, strict=True)
-            weights_of_each = more_of_each[0] if more_of_each else ()
-            yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress, names, weights_of_each
+            packed, progress, *names = zip(*rows, strict=True)
+            yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress, names
 
 
 def condition_of(project_id: int, selection: Selection, script: Script) -> tuple[str, list[Any]]:

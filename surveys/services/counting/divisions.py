@@ -106,6 +106,14 @@ def is_scale(by: ReportedBlock) -> bool:
     return by.block.type in SCALES
 
 
+def memberships(dividing: ReportedBlock | Values) -> int:
+    """In how many segments a response can be at most, as far as the script shows."""
+    if isinstance(dividing, Values):
+        return len(dividing.entries) if dividing.is_multiple else 1
+    block = dividing.block
+    return len(block.options) + len(dividing.removed) if block.type == "multi_punch" else 1
+
+
 def division(dividing: Dividing) -> Division | None:
     match dividing:
         case None:

@@ -3,6 +3,7 @@
 with counting_slot(max_wait=…):   one count at a time; others wait for some seconds, or are refused
 keep(key, counted)                caches counts until memory is needed for others
 kept(key, kind, changes=…)        the cached counts, as long as the answers have not changed
+with stopped(key, …):             a count whose statements may take some seconds
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from dataclasses import dataclass, field
 from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 
-from communities.ground.errors import Unavailable
+from communities.ground.errors import Unavailable, refuse
+from communities.ground.transactions import TakesTooLong, stopped_after
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,10 +25,18 @@ if TYPE_CHECKING:
     from surveys.engine.statistics import AnswerGroup, EntryKey
 
 LARGE = 50_000  # A project has many responses from this number on. The count takes 50 ms.
+MUCH_ADDED = 2_000_000  # A count that adds more values is one of many responses. NumPy adds them in 50 ms.
 AT_ONCE = 1
 RETRY_AFTER = 2  # seconds
 SECONDS_FOR_SHOWN = 2.0
 BUSY = "Other results of many responses are being counted. Please retry shortly."
+MOST_SECONDS = 10  # of each statement of a count in segments
+SECONDS_STOPPED = 600  # For this time a count that took too long is not begun again.
+TOO_LONG = (
+    "Counting this takes too long, because each response is in many segments. Select fewer responses by "
+    "`where` or by time, or compare by a question with fewer options."
+)
+MAX_STOPPED = 1_000
 MAX_BYTES = 32 * 1024 * 1024
 BYTES_OF_A_CHARACTER = 4  # A character takes at most this many bytes.
 BYTES_OF_A_GROUP = 450
@@ -93,6 +103,7 @@ def _size(kept: _Kept) -> int:
 
 _slots = BoundedSemaphore(AT_ONCE)
 _kept: LRUCache[Hashable, _Kept] = LRUCache(MAX_BYTES, getsizeof=_size)
+_stopped: TTLCache[Hashable, bool] = TTLCache(MAX_STOPPED, SECONDS_STOPPED)
 _lock = Lock()
 
 
@@ -127,3 +138,29 @@ def kept(key: Hashable, kind: type[Kind], *, changes: int) -> Kind | None:
     if entry is None or entry.counted.changes != changes:
         return None
     return entry.counted if isinstance(entry.counted, kind) else None
+
+
+@contextmanager
+def stopped(key: Hashable, parameter: str, *, max_wait: float | None) -> Iterator[None]:
+    """Stop a count with a statement of more than MOST_SECONDS, and refuse it here and in `refuse_stopped`.
+
+    Workers, which wait without a limit (None), count to the end.
+    """
+    if max_wait is None:
+        yield
+        return
+    try:
+        with stopped_after(MOST_SECONDS):
+            yield
+    except TakesTooLong:
+        with _lock:
+            _stopped[hash(key)] = True
+        refuse(parameter, "too_large", TOO_LONG)
+
+
+def refuse_stopped(key: Hashable, parameter: str) -> None:
+    """Refuse a count that has been stopped, so that another attempt takes no time."""
+    with _lock:
+        is_stopped = hash(key) in _stopped
+    if is_stopped:
+        refuse(parameter, "too_large", TOO_LONG)

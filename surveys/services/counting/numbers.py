@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 # by one.
 _MAX_DECIMALS = 9
 _MOST_DIGITS = 10.0**15
-_HALF = 25  # The number of bits in a half. The sum of the halves of a batch is exact as a float.
-_LOWER = (1 << _HALF) - 1
-_PART = 14  # The number of bits in a part of a weight, which has at most twice _HALF.
+HALF = 25  # The number of bits in a half. The sum of the halves of a batch is exact as a float.
+_LOWER = (1 << HALF) - 1
+_PART = 14  # The number of bits in a part of a weight, which has at most twice HALF.
 EXACT = Context(prec=500)  # The precision is enough for squares of numbers with up to 115 decimals.
 _ROWS_AT_ONCE = 1_000_000
 # Quartiles need each different number in each place, with 24 bytes for each and as much again while they are
@@ -34,8 +34,8 @@ def sums_of(places: Integers, length: int, weights: Integers | None) -> Integers
     """How often each place is there, or the exact sum of its weights."""
     if weights is None:
         return np.bincount(places, minlength=length)
-    upper, lower = (np.bincount(places, half, length) for half in (weights >> _HALF, weights & _LOWER))
-    found: Integers = (upper.astype(np.int64) << _HALF) + lower.astype(np.int64)
+    upper, lower = (np.bincount(places, half, length) for half in (weights >> HALF, weights & _LOWER))
+    found: Integers = (upper.astype(np.int64) << HALF) + lower.astype(np.int64)
     return found
 
 
@@ -45,7 +45,7 @@ def _parts_of(weights: Integers | None) -> Sequence[tuple[int, Any]]:
     """
     if weights is None:
         return [(0, 1)]
-    return [(shift, weights >> shift & (1 << _PART) - 1) for shift in range(0, 2 * _HALF, _PART)]
+    return [(shift, weights >> shift & (1 << _PART) - 1) for shift in range(0, 2 * HALF, _PART)]
 
 
 class Numbers:
@@ -103,16 +103,16 @@ class Numbers:
         def sums(terms: Integers) -> list[int]:
             found = [0] * len(used)
             for shift, part in parts:
-                upper = np.bincount(compact, (terms >> _HALF) * part, len(used)).tolist()
+                upper = np.bincount(compact, (terms >> HALF) * part, len(used)).tolist()
                 lower = np.bincount(compact, (terms & _LOWER) * part, len(used)).tolist()
                 for n, (high, low) in enumerate(zip(upper, lower, strict=True)):
-                    found[n] += ((int(high) << _HALF) + int(low)) << shift
+                    found[n] += ((int(high) << HALF) + int(low)) << shift
             return found
 
-        high, low = integers >> _HALF, integers & _LOWER
+        high, low = integers >> HALF, integers & _LOWER
         squares = zip(sums(high * high), sums(high * low), sums(low * low), strict=True)
         for place, total, (first, mixed, last) in zip(used.tolist(), sums(integers), squares, strict=True):
-            square = (first << 2 * _HALF) + (mixed << _HALF + 1) + last
+            square = (first << 2 * HALF) + (mixed << HALF + 1) + last
             self._sums[place] = EXACT.add(self._sums[place], Decimal(total).scaleb(-decimals, EXACT))
             self._squares[place] = EXACT.add(
                 self._squares[place], Decimal(square).scaleb(-2 * decimals, EXACT)

@@ -70,18 +70,8 @@ class Counter:
     ) -> None:
         self._unweighted = unweighted
         self._open_numeric = {each.id for each in questions if each.block.type == "open_numeric"}
-        self._cells: list[Cell | None] = [None]  # Cell 0 is for records that are not counted.
-        keys: dict[int, list[int]] = {}
-        for each in questions:
-            for key, cells in _cells_of(each):
-                first = len(self._cells)
-                self._cells += cells
-                keys[key] = [first + min(small, len(cells) - 1) for small in range(_SMALLS)]
-        self._lookup = _Lookup(keys)
-        self._segments: list[EntryKey] = []
-        self._segment_of_cell = np.full(len(self._cells), -1, np.int64)
-        if dividing is not None:
-            self._divide(dividing)
+        self._cells, self._lookup = cells_of(questions)
+        self._segments, self._segment_of_cell = segments_of(dividing, self._cells)
         size, most = len(self._cells), segment_count or len(self._segments)
         self._all = np.zeros(size, np.int64)
         self._by_segment = np.zeros(most * size, np.int64)
@@ -151,21 +141,6 @@ class Counter:
                 of_numbers = None if own is None else own[is_number]
                 self._numbers.add(len(self._cells) + combined[is_number], chosen, of_numbers)
 
-    def _divide(self, dividing: ReportedBlock) -> None:
-        known: dict[EntryKey, int] = {}
-        is_choice, is_ranking = dividing.block.type in CHOICES, dividing.block.type == "ranking"
-        for place, cell in enumerate(self._cells):
-            if cell is None or cell.block_id != dividing.id:
-                continue
-            if is_choice or is_ranking:
-                entry: EntryKey = (cell.option_id, None)
-                is_segment = cell.option_id is not None and (is_choice or cell.point == 1)
-            else:
-                entry, is_segment = (None, cell.number), _is_point(cell)
-            if is_segment:
-                self._segment_of_cell[place] = known.setdefault(entry, len(known))
-        self._segments = list(known)
-
     def groups(self) -> dict[int, list[AnswerGroup]]:
         """All answers, by block."""
         return self._groups(self._all, 0)
@@ -211,6 +186,40 @@ class Counter:
         """The count in a place: first those of all conversations, then those of each segment."""
         size = len(self._cells)
         return int(self._all[place] if place < size else self._by_segment[place - size])
+
+
+def cells_of(questions: Sequence[ReportedBlock]) -> tuple[list[Cell | None], Lookup]:
+    """The cells of some questions, and what finds the cells of records."""
+    found: list[Cell | None] = [None]  # Cell 0 is for records that are not counted.
+    keys: dict[int, list[int]] = {}
+    for each in questions:
+        for key, cells in _cells_of(each):
+            first = len(found)
+            found += cells
+            keys[key] = [first + min(small, len(cells) - 1) for small in range(_SMALLS)]
+    return found, Lookup(keys)
+
+
+def segments_of(
+    dividing: ReportedBlock | None, cells: Sequence[Cell | None]
+) -> tuple[list[EntryKey], Integers]:
+    """The segments that a block makes, and the place of the segment that each cell names, or else -1."""
+    known: dict[EntryKey, int] = {}
+    of_cell = np.full(len(cells), -1, np.int64)
+    if dividing is None:
+        return [], of_cell
+    is_choice, is_ranking = dividing.block.type in CHOICES, dividing.block.type == "ranking"
+    for place, cell in enumerate(cells):
+        if cell is None or cell.block_id != dividing.id:
+            continue
+        if is_choice or is_ranking:
+            entry: EntryKey = (cell.option_id, None)
+            is_segment = cell.option_id is not None and (is_choice or cell.point == 1)
+        else:
+            entry, is_segment = (None, cell.number), _is_point(cell)
+        if is_segment:
+            of_cell[place] = known.setdefault(entry, len(known))
+    return list(known), of_cell
 
 
 def _with_spread(
@@ -305,7 +314,7 @@ def _joined(one: AnswerGroup, other: AnswerGroup) -> AnswerGroup:
     )
 
 
-class _Lookup:
+class Lookup:
     """Finds the cells of records. Cell 0 is for records without a cell."""
 
     def __init__(self, cells_of_keys: Mapping[int, Sequence[int]]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from surveys.engine.flow import drawing, graph
+from surveys.engine.flow import drawing, endings, graph
 from surveys.models import Project
 from surveys.services.drafts import checking, keys
 from surveys.services.scripts import planning
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 def draw(*, project: Project, blocks: Sequence[object], at: datetime) -> Json:
-    """The drawing as `svg`, and the same content as a list of `steps`.
+    """The drawing as `svg`, the same content as a list of `steps`, and the `ends` of the project.
 
     Faulty blocks are drawn as far as possible. `blocks` are the editor's blocks, with their keys. A block
     without a key is identified by its id.
@@ -28,9 +28,11 @@ def draw(*, project: Project, blocks: Sequence[object], at: datetime) -> Json:
         for n, block in enumerate((*plan.script.blocks, *plan.script.outro))
     ]
     flow = graph.of_script(plan.script)
+    ends = endings.of(plan.script, project.ends, project.end)
     return {
-        "svg": drawing.svg(flow, keys=node_keys),
-        "steps": drawing.steps(flow, keys=node_keys),
+        "svg": drawing.svg(flow, keys=node_keys, ends=ends),
+        "steps": drawing.steps(flow, keys=node_keys, ends=ends),
+        "ends": drawing.ends(flow, ends),
     }
 
 

@@ -52,6 +52,7 @@ COUNTED_FIELDS = (
     "could_see_count",
 )
 MEANS = ("count", "weighted_count", "mean")  # the statistics of numbers that are no single person's
+_EXTREMES = ("min", "lower_quartile", "median", "upper_quartile", "standard_deviation", "max")
 SILENCE = timedelta(hours=24)  # a running conversation is separated from its respondent after this time
 SETTLED_AT_ONCE = 5_000  # conversations in one transaction
 OTHERS_BESIDE = 200  # settled conversations of each project that are rewritten with the new ones
@@ -193,6 +194,27 @@ def protected(block: Figures, *, least: int | None) -> Figures:
         stats = {name: value if name in MEANS else None for name, value in block["stats"].items()}
         return {**block, "stats": stats, "histogram": None}
     return block
+
+
+def without_few(computed: Figures) -> Figures:
+    """Figures of a score or a calculated block as they may be shown: no entry over too few responses, and of
+    the numbers only the mean (rule 1.153).
+
+    A value that few people have may be one person's answers written as one number.
+    """
+    stats = [name for name in computed if name in _EXTREMES]
+    entries = [entry for entry in computed["distribution"] if entry["count"] >= LEAST_ANSWERS]
+    left = computed["count"] - sum(entry["count"] for entry in entries)
+    found = {**computed, **dict.fromkeys(stats), "distribution": entries}
+    if "other_count" in computed:
+        hidden = sum(0 < entry["count"] < LEAST_ANSWERS for entry in computed["distribution"])
+        found |= {"other_values": computed["other_values"] + hidden, "other_count": left}
+    if computed.get("score_correct"):
+        right = computed["score_correct"]
+        found["score_correct"] = {**right, "min": None, "max": None}
+    if not is_enough(computed["count"], least=LEAST_ANSWERS):
+        found |= {name: None for name in ("mean", "max_score", "score_correct") if name in computed}
+    return found
 
 
 def withheld(block: Figures) -> Figures:

@@ -102,6 +102,22 @@ def missed(project: Project, before: Script, script: Script) -> Iterator[Violati
             yield Violation("blocks", "in_use", message)
 
 
+def changed_meanings(project: Project, before: Script, script: Script) -> Iterator[Violation]:
+    """Yield what a script write would let expressions of the settings select instead (rule 1.152)."""
+    for path, item in _items(project):
+        if "where" not in item or before == script:
+            continue
+        text = where.carried(item["where"], before=before, after=script.blocks)
+        now = (
+            selecting.meaning(text, script=script)
+            if not [*where.faults(text, script=script, path="where")]
+            else None
+        )
+        if now != selecting.meaning(item["where"], script=before):
+            message = f"Only owners of the project and admins change what `{path}.where` refers to."
+            yield Violation("blocks", "in_use", message)
+
+
 def carry(project: Project, before: Script, after: Sequence[Block]) -> list[str]:
     """Let the settings follow new names and values of the script, in memory. Returns the changed fields.
 

@@ -14,16 +14,17 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import orjson
 from django.utils import timezone
 
 from communities.ground.actors import Actor
 from communities.ground.cached import cached_property
-from communities.ground.errors import Conflict, NotFound, Refusal, ViolationJson, refuse
+from communities.ground.errors import Conflict, InvalidRequest, NotFound, Refusal, ViolationJson, refuse
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys.models import Conversation, Job, Project, ResponseFile
@@ -32,6 +33,7 @@ from surveys.services.ground.jobs import Clock
 from surveys.services.imports import limits, matching, people, rows, service, tables, walking
 from surveys.services.imports.cells import Fault, ReadRow, RowReader
 from surveys.services.imports.matching import Matching, Questions
+from surveys.services.imports.readings import Readings
 from surveys.services.imports.tables import Table
 from surveys.services.imports.walking import WalkedImport
 
@@ -48,7 +50,7 @@ Step = ResponseFile.Step
 _Walked = tuple[ReadRow, WalkedImport]  # of one response
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OpenFile:
     """A file that staff look at: its row, its table, and the questions of its project."""
 
@@ -62,9 +64,18 @@ class OpenFile:
 
     @property
     def faults(self) -> list[Fault]:
+        return [Fault(*each) for each in self._outcome[0]]
+
+    @property
+    def facts(self) -> list[tuple[int, list[str]]]:
+        """How the columns were read, in sentences, each with its index."""
+        return [(index, facts) for index, facts in self._outcome[1]]
+
+    @cached_property
+    def _outcome(self) -> tuple[list[Any], list[Any]]:
         sealed = self.row.sealed_faults
         plain = sealed and anonymity.unseal_figures(project_id=self.row.project_id, sealed=bytes(sealed))
-        return [Fault(*each) for each in orjson.loads(plain)] if plain else []
+        return orjson.loads(plain) if plain else ([], [])
 
 
 # --- For staff --------------------------------------------------------------------------------------
@@ -190,6 +201,14 @@ def _refuse_faults(chosen: Matching, found: Questions, before: Matching) -> None
             refuse(f"column_{index}", "duplicate", message)
 
 
+def refuse_unclear(readings: Readings, indexes: Iterable[int]) -> None:
+    """Refuse columns whose cells can be read in several ways: nothing is chosen in silence."""
+    for index in indexes:
+        if readings.matching.columns[index] and (fault := readings.ways(index).fault):
+            header = readings.table.headers[index] or str(index + 1)
+            refuse(f"reading_{index}", "required", f"Column “{header}”: {fault}")
+
+
 def _table(row: ResponseFile) -> Table | None:
     """The table of a file; None if the server's secret has changed since."""
     plain = anonymity.unseal_figures(project_id=row.project_id, sealed=bytes(row.sealed))
@@ -235,14 +254,19 @@ def _end(job: ResponseFile, at: datetime, **changes: object) -> None:
 
 @dataclass
 class _Outcome:
-    """What became of the rows that were read: counts, faults, and completions of each respondent."""
+    """What became of the rows that were read: counts, faults, how columns were read, and completions of each
+    respondent.
+    """
 
     counts: Counter[str]
     faults: list[Fault]
+    facts: Sequence[tuple[int, list[str]]] = ()
     completions: Counter[str] = field(default_factory=Counter)
 
     def copy(self) -> _Outcome:
-        return _Outcome(self.counts.copy(), list(self.faults), self.completions.copy())
+        return replace(
+            self, counts=self.counts.copy(), faults=[*self.faults], completions=self.completions.copy()
+        )
 
 
 @dataclass
@@ -258,8 +282,12 @@ class _Run:
         """Read the rows part by part: check them, and store those without faults if they are imported."""
         is_import = self.job.step == Step.IMPORTING
         start = self.job.done if is_import else 0
-        faults = OpenFile(self.job, self.table, self.reader.found).faults if is_import else []
-        outcome = _Outcome(Counter(self.job.counts if is_import else {}), faults)
+        before = OpenFile(self.job, self.table, self.reader.found)
+        matched = [n for n, target in enumerate(self.reader.matching.columns) if target]
+        refuse_unclear(self.reader.readings, matched)
+        facts = [(index, list(self.reader.readings.facts(index))) for index in matched]
+        counts, faults = (self.job.counts, before.faults) if is_import else ({}, [])
+        outcome = _Outcome(Counter(counts), faults, facts)
         for first in range(start, len(self.table.rows), PART):
             outcome = self._part(range(first, min(first + PART, len(self.table.rows))), outcome)
         _end(self.job, self.now(), status=Job.Status.COMPLETED)
@@ -271,7 +299,6 @@ class _Run:
             self.table,
             Matching.of(self.job.matching),
             matching.questions(self.project),
-            self.project.community.locale or "en",
             self._beat,
         )
 
@@ -318,12 +345,18 @@ class _Run:
         return {line for line, of_row in ids.items() if not of_row.isdisjoint(present)}
 
     def _walked(self, fresh: Sequence[ReadRow], outcome: _Outcome) -> list[_Walked]:
-        """The rows without faults, each with its walk."""
-        good, waiting = list[_Walked](), list(fresh)
+        """The rows without faults, each with its walk. Rows that take too long are walked fewer at once."""
+        good, waiting, most = list[_Walked](), list(fresh), PART
         while waiting:
             self._beat()
-            sent = [row.sent for row in waiting if row.sent]
-            walked = walking.walk_through(project=self.project, sent=sent, at=self.now())
+            sent = [row.sent for row in waiting[:most] if row.sent]
+            try:
+                walked = walking.walk_through(project=self.project, sent=sent, at=self.now())
+            except InvalidRequest:
+                if most == 1:
+                    raise
+                most //= 2
+                continue
             wrong, of_line = _by_line(walked.violations), {row.line: row for row in waiting}
             for line, found in wrong.items():
                 self._note(outcome, of_line[line], list(_in_words(found, of_line[line])))
@@ -333,7 +366,8 @@ class _Run:
                     part = replace(walked, sent=[each], walks=[walk], violations=())
                     good.append((of_line[each.line], part))
             is_all = len(walks) == len(walked.sent)
-            waiting = [] if is_all else [row for row in waiting if row.line > walks[-1][0].line]
+            last = waiting[:most][-1].line if is_all else walks[-1][0].line
+            waiting = [row for row in waiting if row.line > last]
         return good
 
     def _within_limits(self, good: list[_Walked], outcome: _Outcome) -> list[_Walked]:
@@ -358,17 +392,17 @@ class _Run:
     @in_transaction
     def _save(self, parts: Sequence[WalkedImport], outcome: _Outcome, *, done: int) -> None:
         """Store the responses of an import, and the progress in the same transaction."""
-        if parts and self.job.step == Step.IMPORTING:
-            sent, walks = [part.sent[0] for part in parts], [part.walks[0] for part in parts]
-            service.store_part(walked=replace(parts[0], sent=sent, walks=walks), at=self.now())
-        plain = orjson.dumps([astuple(each) for each in outcome.faults])
-        jobs.renew(
+        plain = orjson.dumps([[astuple(each) for each in outcome.faults], outcome.facts])
+        jobs.renew(  # first, so that a worker whose lease has ended stores nothing
             self.job,
             at=self.now(),
             done=done,
             counts=dict(outcome.counts),
             sealed_faults=anonymity.seal_figures(project_id=self.project.pk, figures=plain),
         )
+        if parts and self.job.step == Step.IMPORTING:
+            sent, walks = [part.sent[0] for part in parts], [part.walks[0] for part in parts]
+            service.store_part(walked=replace(parts[0], sent=sent, walks=walks), at=self.now())
 
     def _note(self, outcome: _Outcome, row: ReadRow, faults: Sequence[tuple[int | None, str]]) -> None:
         if not faults:

@@ -8,16 +8,16 @@ a ranking, and `t:<block id>` for the text of an option with `is_other`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
-from surveys.engine.script import CHOICES, SCALES, Block, Option
+from surveys.engine.script import Block, Option
 from surveys.models import Project
 from surveys.services.exports import columns as export_columns
 from surveys.services.exports.cells import FIXED, SHEET, WORKBOOK
 from surveys.services.exports.columns import MULTI_COLUMN_TYPES, ExportColumn
-from surveys.services.exports.missing import Missing
 from surveys.services.ground import metadata
 from surveys.services.imports.names import Name, Names, plain
 from surveys.services.imports.tables import Table
@@ -53,31 +53,28 @@ _CALLED = {
         "_submission_time",
     ),
 }  # fmt: skip
-READINGS = {"guess": "as each column shows", "labels": "labels", "values": "values", "codes": "codes"}
-DATES = {"ymd": "year-month-day", "dmy": "day.month.year", "mdy": "month/day/year"}
-MARKS = (
-    *(each.text for each in Missing),
-    "-99", "-98", "-999", "999", "NA", "N/A", "#N/A", "n/a", "NULL", "null", ".", "-",
-)  # fmt: skip
+MAX_HEADER = 1_000  # characters of a header that is looked at
+_NOTHING = re.compile("^$")
 _SUFFIX = re.compile(r"\s{0,5}\([^()]{1,300}\)$")
 _NUMBERED = re.compile(r"^(?:[QG]?\d{1,4}[A-Z]?\d{0,3}[.):]|[QG]\d{1,4}\s-)\s{0,5}", re.IGNORECASE)
-_DAY = re.compile(r"\b(\d{1,2})([./-])(\d{1,2})[./-]\d{2,4}\b")
 _NUMERIC = re.compile(r"[-+., \d]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """How a file is read: a target for each column (empty: not imported), and how cells are written.
+    """How a file is read: a target for each column (empty: not imported), and what staff chose for cells.
 
-    `moment` is the time of responses without one, in ISO 8601.
+    `moment` is the time of responses without one, in ISO 8601. By the index of a column, as a text:
+    `readings` are the keys of the ways that staff chose (`readings.Way`), `missing` the marks that staff
+    named, and `hints` the targets that a column may have and that nothing but staff confirms.
     """
 
     columns: Sequence[str]
     zone: str
     moment: str
-    dates: str = "ymd"
-    options: str = "guess"
-    missing: Sequence[str] = ()
+    readings: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    hints: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Self:
@@ -118,12 +115,13 @@ def questions(project: Project) -> Questions:
     stored = script_cache.get(project.pk, project.revision).stored
     columns = list(export_columns.columns_of(project, stored, own_values=False))
     blocks = {column.block.id or 0: column.block for column in columns}
+    of_block = {column.block.id or 0: replace(column, option=None) for column in columns}
     titles = dict(BESIDE)
     for block_id, block in blocks.items():
-        text = ExportColumn(block).text(120)
+        text = of_block[block_id].text(120)
         titles[f"b:{block_id}"] = text if block_id in stored.script.index_by_id else f"{text} (removed)"
         for option in block.options if block.type in MULTI_COLUMN_TYPES else ():
-            titles[f"o:{block_id}:{option.id}"] = ExportColumn(block, option).text(120)
+            titles[f"o:{block_id}:{option.id}"] = replace(of_block[block_id], option=option).text(120)
         if any(option.is_other for option in block.options):
             titles[f"t:{block_id}"] = (
                 f"{text}: text of “{next(o for o in block.options if o.is_other).display_text}”"
@@ -135,42 +133,58 @@ def questions(project: Project) -> Questions:
 def guess(*, table: Table, found: Questions, zone: str, moment: str) -> Matching:
     """The matching that headers and cells suggest. A file of our own has times in UTC."""
     is_own = {*FIXED} <= {*table.headers}
-    columns = _guessed_columns(table, found)
-    draft = Matching(columns, "UTC" if is_own else zone, moment, _dates(table))
-    return replace(draft, missing=_marks(table, draft, found))
+    columns, hints = _guessed_columns(table, found)
+    return Matching(columns, "UTC" if is_own else zone, moment, hints=hints)
 
 
 # --- Columns ----------------------------------------------------------------------------------------
 
 
-def _guessed_columns(table: Table, found: Questions) -> list[str]:
-    exact, called = _headings(found), _called(found)
-    targets, used, headers = [""] * len(table.headers), set[str](), {*table.headers}
+def _guessed_columns(table: Table, found: Questions) -> tuple[list[str], dict[str, str]]:
+    """The target of each column, and hints. The likest names of all columns come first; of two columns that
+    are alike none is guessed.
+    """
+    (exact, unclear), called = _headings(found), _Called(found)
+    targets, hints, headers = [""] * len(table.headers), dict[str, str](), {*table.headers}
 
-    def take(index: int, candidates: Sequence[str]) -> None:
-        target = next((each for each in candidates if each not in used), "")
-        if target and not targets[index]:
-            targets[index] = target
-            used.add(target)
+    def take(candidates: Mapping[int, Sequence[str]]) -> None:
+        used = {*targets}
+        free = {n: next((each for each in of if each not in used), "") for n, of in candidates.items()}
+        times = Counter(free.values())
+        for index, target in free.items():
+            if target and times[target] == 1:
+                targets[index] = target
+            elif target:
+                hints.setdefault(str(index), target)
 
-    for index, header in enumerate(table.headers):
-        take(index, exact.get(header, ()))
-    for index, header in enumerate(table.headers):
-        if targets[index] or not header or _repeats(header, headers):
-            continue
-        for text in (header, _SUFFIX.sub("", header), _NUMBERED.sub("", header)):
-            names = called.find(text)
-            alike = list(dict.fromkeys(name.thing for name in names))
-            take(index, alike if len(alike) == 1 or len({name.text for name in names}) == 1 else ())
-    for index, header in enumerate(table.headers):
-        name = header.removeprefix("field.")
-        if not targets[index] and metadata.is_key(name) and (name != header or name in found.fields):
-            take(index, [f"f:{name}"])
+    def left() -> list[int]:
+        return [n for n, text in enumerate(table.headers) if text and not targets[n] and str(n) not in hints]
+
+    for index, header in enumerate(table.headers):  # exports write no header twice
+        if header in unclear:
+            hints[str(index)] = exact[header][0]
+        else:
+            take({index: exact.get(header, ())} if table.headers.count(header) == 1 else {})
+    named: dict[str, list[int]] = {}
+    for n in left():
+        named.setdefault(plain(table.headers[n][:MAX_HEADER]), []).append(n)
+    for target, names in _CALLED.items():
+        for name in names:
+            take({n: [target] for n in named.get(plain(name), ()) if not targets[n]})
+    for pattern in (_NOTHING, _SUFFIX, _NUMBERED):
+        texts = {n: pattern.sub("", table.headers[n]) for n in left()}
+        take(
+            {n: called.targets(text) for n, text in texts.items() if not _repeats(table.headers[n], headers)}
+        )
+    keys = {n: table.headers[n].removeprefix("field.") for n in left()}
+    fields = {n: f"f:{key}" for n, key in keys.items() if metadata.is_key(key)}
+    take({n: [of] for n, of in fields.items() if of[2:] != table.headers[n] or of[2:] in found.fields})
     by_cell = _questions_of_cells(found)
-    for index in range(len(table.headers)):
-        if not targets[index] and not _repeats(table.headers[index], headers):
-            take(index, _by_cells(table.column(index), by_cell, used))
-    return targets
+    for index in left():
+        if not _repeats(table.headers[index], headers):
+            alike = _by_cells(table.column(index), by_cell, {*targets})
+            hints |= {str(index): each for each in alike}
+    return targets, hints
 
 
 def _repeats(header: str, headers: Set[str]) -> bool:
@@ -180,71 +194,92 @@ def _repeats(header: str, headers: Set[str]) -> bool:
     return is_code or header.startswith(computed) or header in ("session_number", "user_id", "outcome")
 
 
-def _headings(found: Questions) -> dict[str, list[str]]:
-    """The targets of the headers that exports of this project write."""
+def _headings(found: Questions) -> tuple[dict[str, list[str]], set[str]]:
+    """The targets of the headers that exports of this project write, and the headers that name one option by
+    its label, and another one by its value.
+    """
     exact: dict[str, list[str]] = {each: [each] for each in BESIDE if each != "language"}
+    values = {
+        (block.id, option.value): option.id for block in found.blocks.values() for option in block.options
+    }
+    unclear = set()
     for style in (WORKBOOK, SHEET):
         by_label = export_columns.headers(found.columns, style=style)
         by_name = export_columns.names(found.columns, codes=False, style=style)
-        for texts in (by_label, by_name):
-            for text, column in zip(texts, found.columns, strict=True):
+        for label, name, column in zip(by_label, by_name, found.columns, strict=True):
+            option = column.option
+            if option and values.get((column.block.id, option.display_text), option.id) != option.id:
+                unclear.add(label)
+            for text in dict.fromkeys((label, name)):
                 exact.setdefault(text, []).append(_target(column))
     exact.setdefault("language", []).append("language")  # a question of this name comes first
-    return exact
+    return exact, unclear
 
 
 def _target(column: ExportColumn) -> str:
     return f"b:{column.block.id}" if column.option is None else f"o:{column.block.id}:{column.option.id}"
 
 
-def _called(found: Questions) -> Names[str]:
-    """The targets by their possible names."""
-    called: list[Name[str]] = []
+class _Called:
+    """The targets by their possible names in headers. Options are folded only for headers that name their
+    question.
+    """
 
-    def add(text: str, target: str) -> None:
-        called.append(Name(text, target))
+    def __init__(self, found: Questions) -> None:
+        self.found = found
+        of_block: list[Name[str]] = []
+        for column in {column.block.id: replace(column, option=None) for column in found.columns}.values():
+            for text in dict.fromkeys((column.text(export_columns.MAX_PART), column.block.name or "")):
+                of_block.append(Name(text, _target(column)))
+        self.names = Names(of_block)
+        self.questions: dict[str, set[str]] = {}
+        for name in of_block:
+            self.questions.setdefault(plain(name.text), set()).add(name.thing)
+        self.options: dict[str, Mapping[str, list[Option]]] = {}
 
-    for target, names in _CALLED.items():
-        for name in names:
-            add(name, target)
-    for column in found.columns:
-        prompt, name = ExportColumn(column.block).text(export_columns.MAX_PART), column.block.name or ""
-        if column.option is None:
-            add(prompt, _target(column))
-            add(name, _target(column))
-            continue
-        for text in _option_names(prompt, name, column.block, column.option):
-            add(text, _target(column))
-    for block_id, block in found.blocks.items():
-        prompt, name = ExportColumn(block).text(export_columns.MAX_PART), block.name or ""
-        if block.type in MULTI_COLUMN_TYPES:  # the whole answer in one column
-            add(prompt, f"b:{block_id}")
-            add(name, f"b:{block_id}")
-        if f"t:{block_id}" in found.titles:
-            for text in ("other text", "other", "text", "[other]"):
-                add(f"{name} {text}", f"t:{block_id}")
-                add(f"{prompt} {text}", f"t:{block_id}")
-    return Names(called)
+    def targets(self, header: str) -> list[str]:
+        """The targets that a header names; none if it is unclear which."""
+        if len(header) > MAX_HEADER:
+            return []
+        names = self.names.find(header)
+        alike = list(dict.fromkeys(name.thing for name in names))
+        if alike:
+            return alike if len(alike) == 1 or len({name.text for name in names}) == 1 else []
+        folded, targets = plain(header), dict[str, None]()
+        for sign in re.finditer("[ _]", folded):
+            for question in self.questions.get(folded[: sign.start()], ()):
+                rest = folded[sign.start() :].strip("_ " if sign[0] == "_" else " ")
+                targets |= dict.fromkeys(self._of_question(question, rest, header, is_code=sign[0] == "_"))
+        return [*targets] if len({each[2:].split(":")[0] for each in targets}) == 1 else []
 
-
-def _option_names(prompt: str, name: str, block: Block, option: Option) -> Iterator[str]:
-    """The headers of an option's column in other programs. A code that is another option's value is none."""
-    for text in dict.fromkeys((option.display_text, option.value)):
-        yield f"{prompt} {text}"
-        yield f"{name} {text}"
-    is_value = any(other.value == str(option.code) for other in block.options if other is not option)
-    for text in dict.fromkeys((option.value, *(() if is_value else (str(option.code),)))):
-        yield f"{name}_{text}"
-        yield f"{name}___{text}"
+    def _of_question(self, question: str, rest: str, header: str, *, is_code: bool) -> list[str]:
+        """The option's column of a question, or the column for the text of one's own."""
+        block = self.found.block(question)
+        if block is None:
+            return []
+        if question not in self.options:
+            by_text: dict[str, list[Option]] = {}
+            for option in block.options if block.type in MULTI_COLUMN_TYPES else ():
+                for text in {plain(option.display_text), plain(option.value)}:
+                    by_text.setdefault(text, []).append(option)
+            self.options[question] = by_text
+        options = self.options[question].get(rest, [])
+        if len(options) > 1:
+            options = [each for each in options if header.endswith((each.display_text, each.value))]
+        if not options and is_code and block.type in MULTI_COLUMN_TYPES:
+            options = [each for each in block.options if rest == str(each.code)]
+        targets = [f"o:{block.id}:{options[0].id}"] if len(options) == 1 else []
+        has_text = rest in ("other text", "other", "text") and f"t:{block.id}" in self.found.titles
+        return [*targets, f"t:{block.id}"] if has_text else targets
 
 
 def _questions_of_cells(found: Questions) -> Mapping[str, Set[str]]:
-    """The single punches that have an option of a name, by the name as `plain` writes it."""
+    """The single punches that have an option of a name, by the name without case."""
     by_cell: dict[str, set[str]] = {}
     for block_id, block in found.blocks.items():
         for option in block.options if block.type == "single_punch" else ():
             for text in dict.fromkeys((option.display_text, option.value)):
-                by_cell.setdefault(plain(text), set()).add(f"b:{block_id}")
+                by_cell.setdefault(text.casefold(), set()).add(f"b:{block_id}")
     return by_cell
 
 
@@ -257,44 +292,8 @@ def _by_cells(cells: Sequence[str], by_cell: Mapping[str, Set[str]], used: Set[s
     if all(_NUMERIC.fullmatch(cell) for cell in distinct):
         return []
     for cell in distinct:
-        with_it = by_cell.get(plain(cell), frozenset())
+        with_it = by_cell.get(cell.casefold(), frozenset())
         alike = with_it - used if alike is None else alike & with_it
         if not alike:
             return []
     return [*alike] if alike is not None and len(alike) == 1 else []
-
-
-# --- Cells ------------------------------------------------------------------------------------------
-
-
-def _dates(table: Table) -> str:
-    """How days are written: month first if a second number is larger than 12, or all signs are slashes."""
-    found = [match for _, cells in table.rows for cell in cells if (match := _DAY.search(cell[:30]))]
-    if not found:
-        return "ymd"
-    if any(int(each[1]) > 12 for each in found):
-        return "dmy"
-    is_american = any(int(each[3]) > 12 for each in found) or all(each[2] == "/" for each in found)
-    return "mdy" if is_american else "dmy"
-
-
-def _marks(table: Table, matching: Matching, found: Questions) -> list[str]:
-    """The marks for missing answers in the columns of questions that are no answers there."""
-    marks = dict[str, None]()
-    for index, target in enumerate(matching.columns):
-        block = found.block(target)
-        if block is None:
-            continue
-        distinct = {*table.column(index)}
-        for mark in MARKS:
-            if mark in distinct and not _is_answer(block, mark, target):
-                marks[mark] = None
-    return [*marks]
-
-
-def _is_answer(block: Block, text: str, target: str) -> bool:
-    if block.type in CHOICES or target.startswith("o:"):
-        return any(text in (option.value, option.label, str(option.code)) for option in block.options)
-    if block.type == "open_numeric" or block.type in SCALES:
-        return text == "999" and block.type == "open_numeric" and (block.max is None or block.max >= 999)
-    return text in (".", "-", "999")

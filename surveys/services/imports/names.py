@@ -1,8 +1,9 @@
 """What texts of a file name: an option by its label, value or code, or what a header means.
 
 names = Names([Name("C++", option, "labels"), …])
-names.find("c++", ("labels", "values"))     the names that are most like a text; several are no clear name
-listed("C++; Java", names, ("labels",), 5)  the options of a list in one cell
+names.find("c++", ("labels", "values"))  the names that are most like a text; several are no clear name
+names.only("c++", ("labels",))           the thing of that name; None without one
+listed("C++; Java", ";", names, ("labels",), 5)  the options of a list in one cell
 """
 
 from __future__ import annotations
@@ -14,16 +15,28 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from communities.ground.sent_text import sent_text
+from communities.ground.words import shortened
 
-SEPARATORS = (";", "|", "\n", ",")
+SEPARATORS = {";": "semicolons", "|": "bars", "\n": "new lines", ",": "commas"}
+MAX_SHOWN = 60  # characters of a cell in a message
 MOST_SEPARATED = 8  # parts of a label that has separators
 MORE_SPACES = 20  # characters of a text beyond those of names
+MAX_KNOWN = 2_000  # texts that were looked up
 _EMPTY = "\u200b\ufe0f"  # signs without a look of their own
 _MINUS = str.maketrans(dict.fromkeys("−–—‐‑", "-") | dict.fromkeys(_EMPTY, ""))
 _BETWEEN = re.compile(r"""[\s?¿!¡:;'"`´()\[\]{}/\\|…“”„‘’«»·•]+""")
 # Not the sign of a number (-2, .5) or of a mark (A-).
 _DASHES = re.compile(r"(?<=\w)-(?=\w)|(?<=\w)[.,]|(?<!\w)[-.,](?![.,]?\d)")
 T = TypeVar("T")
+
+
+class Unreadable(Exception):
+    """A cell that is not what its column should have. The message is a sentence."""
+
+
+def cut(text: str) -> str:
+    """A text on one line, as messages and pages quote it."""
+    return shortened(" ".join(text.split()), MAX_SHOWN)
 
 
 def cased(text: str) -> str:
@@ -57,6 +70,7 @@ class Names(Generic[T]):
 
     def __init__(self, names: Iterable[Name[T]]) -> None:
         self._folded: dict[str, list[Name[T]]] = {}
+        self._known: dict[str, list[Name[T]]] = {}  # what was looked up
         self.longest = 0  # characters of a name
         self.parts = 1  # most parts of a name that has separators
         for name in names:
@@ -71,33 +85,33 @@ class Names(Generic[T]):
         if len(text) > 2 * self.longest + MORE_SPACES:
             return []
         text = sent_text(text)
-        alike = [name for name in self._folded.get(plain(text), ()) if name.kind in kinds]
+        if text not in self._known:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            self._known[text] = self._folded.get(plain(text), [])
+        alike = [name for name in self._known[text] if name.kind in kinds]
         for fold in (str, cased, plain):
             for kind in kinds if alike else ():
                 if found := [name for name in alike if name.kind == kind and fold(name.text) == fold(text)]:
                     return found
         return []
 
-
-def listed(text: str, names: Names[T], kinds: Sequence[str], most: int) -> tuple[list[T], list[str]]:
-    """The options of a list in one cell, by the separator that leaves the fewest parts which are none."""
-    best = _split(text, SEPARATORS[0], names, kinds, most)
-    for separator in SEPARATORS[1:]:
-        if best[1] and separator in text:
-            split = _split(text, separator, names, kinds, most)
-            best = min(best, split, key=lambda each: len(each[1]))
-    if len(best[1]) > 1:
-        whole = _split(text, "\0", names, kinds, most)  # a text without any list
-        best = min(best, whole, key=lambda each: len(each[1]))
-    return best
+    def only(self, text: str, kinds: Sequence[str]) -> T | None:
+        """The thing that a text names. Raises Unreadable for a text that several have in common."""
+        found = self.find(text, kinds)
+        if len(found) > 1:
+            both = " and ".join(f"“{cut(name.text)}”" for name in found[:2])
+            raise Unreadable(f"“{cut(text)}” may be {both}.")
+        return found[0].thing if found else None
 
 
-def _split(
+def listed(
     text: str, separator: str, names: Names[T], kinds: Sequence[str], most: int
 ) -> tuple[list[T], list[str]]:
-    """The options of a list, and the parts that are none. A label may contain the separator.
+    """The options of a list in one cell, and the parts that are none. A label may contain the separator.
 
-    A list of more than `most` options, and a second part that is none, end the search.
+    A list of more than `most` options, and a second part that is none, end the search. Raises Unreadable for
+    a text that is a label as a whole, and a list of labels.
     """
     parts = text.split(separator)
     options, unknown, start = list[T](), list[str](), 0
@@ -110,6 +124,8 @@ def _split(
             found = names.find(part, kinds)
             signs = [found[0].text.count(sign) - part.count(sign) for sign in SEPARATORS] if found else []
             if len(found) == 1 and not any(signs):
+                if end - start > 1 and all(names.find(each, kinds) for each in parts[start:end]):
+                    raise Unreadable(f"“{cut(part)}” may be one option, or several.")
                 options.append(found[0].thing)
                 start = end
                 break

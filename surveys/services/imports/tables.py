@@ -15,6 +15,7 @@ from communities.ground import spreadsheets
 from communities.ground.errors import InvalidRequest, refuse
 from surveys.services.converting import tables
 from surveys.services.converting.workbooks import Limits, Workbook
+from surveys.services.exports.cells import NumberText
 
 MAX_FILE = 8_388_608  # bytes
 MAX_ROWS = 10_000
@@ -33,10 +34,15 @@ _LONG = {"id", "block_id", "block", "prompt", "item", "value"}  # of exports wit
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The headers of a table, and its rows of texts, each with its number in the file."""
+    """The headers of a table, and its rows of texts, each with its number in the file.
+
+    Numbers of a workbook are `NumberText`. A row with cells beyond the last header is longer. `notes` are
+    sentences about what was not read, or not as it stands there.
+    """
 
     headers: Sequence[str]
     rows: Sequence[tuple[int, Sequence[str]]]
+    notes: Sequence[str] = ()
 
     def column(self, index: int) -> list[str]:
         """The cells of a column that are not empty."""
@@ -47,8 +53,9 @@ def read(data: bytes) -> Table:
     """The table in a file. Refuses a file that is neither CSV nor XLSX, has no rows, or is too large."""
     if len(data) > MAX_FILE:
         _refuse("too_long", "The file is larger than 8 MiB. Divide it into several files.")
+    notes = list[str]()
     try:
-        rows = _workbook(data) if data.startswith(b"PK") else _csv(data)
+        rows = _workbook(data, notes) if data.startswith(b"PK") else _csv(data, notes)
     except InvalidRequest as refusal:
         _refuse("invalid", refusal.message.replace("`content`", "The file").replace(", as base64", ""))
     if len(rows) < 2:
@@ -65,34 +72,41 @@ def read(data: bytes) -> Table:
     width = max((n for n, text in enumerate(headers, start=1) if text), default=0)
     if not width:
         _refuse("invalid", "The first row must have the names of the columns.")
-    if width * len(rows) > MAX_CELLS:
+    if sum(max(width, len(cells)) for _, cells in rows) > MAX_CELLS:
         _refuse("too_many", f"The file has more than {MAX_CELLS:,} cells. Divide it into several files.")
-    return Table(
-        headers[:width], [(n, [*cells[:width], *[""] * (width - len(cells))]) for n, cells in rows[1:]]
-    )
+    return Table(headers[:width], [(n, _filled(cells, width)) for n, cells in rows[1:]], notes)
+
+
+def _filled(cells: Sequence[str], width: int) -> Sequence[str]:
+    """The cells of a row, with an empty one below each further header, and up to the last that is filled."""
+    last = max((n for n, cell in enumerate(cells, start=1) if cell), default=0)
+    return [*cells[: max(width, last)], *[""] * (width - len(cells))]
 
 
 def packed(table: Table) -> bytes:
     """The table as bytes to store."""
-    return zlib.compress(orjson.dumps([table.headers, table.rows]))
+    rows = [(n, [[c] if isinstance(c, NumberText) else c for c in cells]) for n, cells in table.rows]
+    return zlib.compress(orjson.dumps([table.headers, rows, table.notes]))
 
 
 def unpacked(data: bytes) -> Table:
     """The table that `packed` made bytes of."""
-    headers, rows = orjson.loads(zlib.decompress(data))
-    return Table(headers, [(n, cells) for n, cells in rows])
+    headers, rows, notes = orjson.loads(zlib.decompress(data))
+    typed = [(n, [NumberText(*c) if type(c) is list else c for c in cells]) for n, cells in rows]
+    return Table(headers, typed, notes)
 
 
 def _refuse(code: str, message: str) -> NoReturn:
     refuse("file", code, message)
 
 
-def _csv(data: bytes) -> list[tuple[int, list[str]]]:
+def _csv(data: bytes, notes: list[str]) -> list[tuple[int, list[str]]]:
     """The rows of a CSV, without the apostrophes that guard cells of our own files (rule 6.65)."""
-    text = tables.decoded(data)
-    is_binary = b"\x00" in data[:1_000] and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    if is_binary or "\ufffd" in text[:1_000]:
+    if b"\x00" in data[:1_000] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         _refuse("invalid", "The file must be CSV or XLSX.")
+    text = tables.decoded(data)
+    if not tables.is_utf(data) and (foreign := tables.first_foreign(text)):
+        notes.append(f"The file is not UTF-8. It was read as Western European text, such as “{foreign}”.")
     found = tables.lines(text, most_rows=MAX_ROWS + 2, most_columns=MAX_COLUMNS + 1)
     return [(n, [_unguarded(cell.strip()) for cell in cells]) for n, cells in found]
 
@@ -102,13 +116,22 @@ def _unguarded(cell: str) -> str:
     return cell[1:] if is_guarded else cell
 
 
-def _workbook(data: bytes) -> list[tuple[int, list[str]]]:
+def _workbook(data: bytes, notes: list[str]) -> list[tuple[int, list[str]]]:
     """The rows of the sheet `Responses` of a workbook, else of its first sheet that is not empty."""
     book = Workbook(data, LIMITS)
     names = sorted(book.names, key=lambda name: name != _OWN_SHEET)
     name, rows = next(((name, rows) for name in names if (rows := book.rows(name))), ("", []))
     if name in book.ended and len(rows) <= MAX_ROWS + 1:
         _refuse("too_many", f"Too many empty rows are below row {book.ended[name]:,}. Delete them.")
+    if name in book.unvalued:
+        message = f"Row {book.unvalued[name]:,} has a formula without its result. Open the file in a program "
+        _refuse("invalid", f"{message}for spreadsheets, save it, and choose it again.")
+    if others := [each for each in names if each != name]:
+        notes.append(
+            f"The sheet “{name}” was read, and not: {', '.join(f'“{each}”' for each in others[:20])}."
+        )
+    if book.shows_percents:
+        notes.append("Percentages were read as the numbers that the workbook stores: 50% is 0.5.")
     width = max(
         (n for _, cells in rows for n, cell in enumerate(cells, start=1) if cell is not None), default=0
     )
@@ -116,13 +139,15 @@ def _workbook(data: bytes) -> list[tuple[int, list[str]]]:
 
 
 def _text(cell: object) -> str:
-    """A cell of a workbook as text; days and times as in ISO 8601."""
+    """A cell of a workbook as text, which says if it is a number; days and times as in ISO 8601."""
     if cell is None:
         return ""
     if isinstance(cell, bool):
-        return "1" if cell else "0"
+        return "TRUE" if cell else "FALSE"
+    if isinstance(cell, int):
+        return NumberText(cell)
     if isinstance(cell, float):
-        return str(int(cell)) if cell.is_integer() else format(Decimal(repr(cell)), "f")
+        return NumberText(int(cell) if cell.is_integer() else format(Decimal(repr(cell)), "f"))
     if isinstance(cell, datetime):
         is_day = cell.time() == time()
         return cell.date().isoformat() if is_day else cell.isoformat(sep=" ", timespec="seconds")

@@ -162,7 +162,8 @@ def _walks(
 def _refuse_length(done: int, count: int) -> None:
     message = (
         f"The script of this project has so many or such long conditions that only {done:,} of {count:,} "
-        f"responses could be checked within {MOST_SECONDS:g} seconds. Send fewer at once."
+        f"responses could be checked within {MOST_SECONDS:g} seconds. Send fewer at once, or "
+        "a file with fewer rows."
     )
     refuse("data", "too_many", message)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 import orjson
 
 from communities.ground import sealing
+from communities.ground.actors import Actor
 from communities.ground.errors import ViolationJson, violation
 from surveys.models import PersonalLink, Project
 
@@ -52,6 +53,17 @@ def of_link(link: PersonalLink, project: Project) -> Mapping[str, str]:
     return fields
 
 
-def told(link: PersonalLink, project: Project) -> Mapping[str, str] | None:
-    """The metadata of a link for the people who made it; None if there is none."""
-    return of_link(link, project) or None
+def carries_attributes(*, actor: Actor, project: Project) -> bool:
+    """Whether links that this actor makes carry attributes of members: admins alone read these, so admins
+    alone decide to show them to a project's readers (rule 1.155).
+    """
+    return actor.is_admin and not project.is_anonymous
+
+
+def told(link: PersonalLink, project: Project, *, actor: Actor) -> Mapping[str, str] | None:
+    """The metadata of a link for admins and for the person who made it; None if there is none.
+
+    An admin's link may carry attributes of the member, which others do not read (rule 1.155).
+    """
+    is_own = actor.is_admin or link.created_by_id == actor.user_id
+    return (of_link(link, project) or None) if is_own else None

@@ -31,16 +31,16 @@ HEADERS = ("member_id", "name", "email", "url", "expires_at", "id", "metadata")
 _AT_ONCE = 500
 
 
-def export(*, project: Project, format: str, at: datetime, with_bom: bool = False) -> Export:
+def export(*, actor: Actor, project: Project, format: str, at: datetime, with_bom: bool = False) -> Export:
     """The links that are valid, oldest first, in one of `FORMATS`. Nothing is read before the first chunk."""
     if format == "csv":
         start = [BYTE_ORDER_MARK if with_bom else b"", csv_line(HEADERS)]
-        lines = (csv_line(cells) for cells in _rows(project, at, SHEET))  # type: ignore[arg-type] # texts only
+        lines = (csv_line(cells) for cells in _rows(actor, project, at, SHEET))  # type: ignore[arg-type] # texts only
         chunks = in_chunks(chain(start, lines))
     else:
         from surveys.services.exports import xlsx  # noqa: PLC0415 - 12 MB of memory, needed for workbooks only
 
-        cells, times = _rows(project, at, WORKBOOK), [HEADERS.index("expires_at")]
+        cells, times = _rows(actor, project, at, WORKBOOK), [HEADERS.index("expires_at")]
         chunks = file_chunks(lambda: xlsx.workbook(HEADERS, cells, name="Links", times=times))
     return Export(MEDIA_TYPES[format], file_name(f"{project.name} links", format), chunks)
 
@@ -51,16 +51,18 @@ def note_export(*, actor: Actor, project: Project, format: str, at: datetime) ->
     service.record_export(project, actor=actor, format=format, at=at)
 
 
-def _rows(project: Project, at: datetime, style: CellStyle) -> Iterator[Sequence[Cell]]:
+def _rows(actor: Actor, project: Project, at: datetime, style: CellStyle) -> Iterator[Sequence[Cell]]:
     valid = PersonalLink.objects.filter(project=project, revoked_at__isnull=True, expires_at__gt=at)
     ordered = valid.order_by("created_at", "pk")
     ids = list(ordered.values_list("pk", flat=True))
     for start in range(0, len(ids), _AT_ONCE):
         links = ordered.filter(pk__in=ids[start : start + _AT_ONCE])
-        yield from _cells(project, list(links), style)
+        yield from _cells(actor, project, list(links), style)
 
 
-def _cells(project: Project, links: Sequence[PersonalLink], style: CellStyle) -> Iterator[Sequence[Cell]]:
+def _cells(
+    actor: Actor, project: Project, links: Sequence[PersonalLink], style: CellStyle
+) -> Iterator[Sequence[Cell]]:
     people = communities.recipients(
         community_id=project.community_id, member_ids=[link.member_id for link in links]
     )
@@ -74,5 +76,7 @@ def _cells(project: Project, links: Sequence[PersonalLink], style: CellStyle) ->
                 addresses.url_of(project=project, link_id=link.pk),
                 style.time(link.expires_at.astimezone(UTC)),
                 str(link.pk),
-                orjson.dumps(carried).decode() if (carried := fields.told(link, project)) else "",
+                orjson.dumps(carried).decode()
+                if (carried := fields.told(link, project, actor=actor))
+                else "",
             )

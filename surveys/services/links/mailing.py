@@ -61,11 +61,14 @@ class Who(TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The choice of recipients. `term` is the search text; `member_id` chooses one member only."""
+    """The choice of recipients. `term` is the search text; `member_id` chooses one member only. Members who
+    were reminded after `reminded_before` are left out.
+    """
 
     who: str
     term: str = ""
     member_id: int | None = None
+    reminded_before: datetime | None = None
 
     @property
     def is_reminder(self) -> bool:
@@ -293,6 +296,8 @@ def _chosen(project: Project, choice: Choice, at: datetime) -> QuerySet[Any, Any
             return members.exclude(Exists(has_one))
         case Who.NOT_BEGUN:
             mailed = members.filter(Exists(links.filter(mailed_at__isnull=False, revoked_at__isnull=True)))
+            if choice.reminded_before is not None:
+                mailed = mailed.exclude(Exists(links.filter(reminded_at__gte=choice.reminded_before)))
             if project.is_anonymous:  # On an anonymous project, nobody can know who has begun.
                 return mailed
             begun = Conversation.objects.filter(project=project, user=OuterRef("user_id"))

@@ -3,7 +3,8 @@
     plan(…), cancel(…)   for owners of the project
     send_due(at=…)       for the worker
 
-The mails are those of `mailing.send`, with its limits and with the suggested text.
+The mails are those of `mailing.send`, with its limits and with the suggested text. A reminder to more people
+than one sending writes to goes on at the next run.
 """
 
 from __future__ import annotations
@@ -22,11 +23,15 @@ from surveys.models import Project, Reminder
 from surveys.services.ground import access, history, lookup
 from surveys.services.ground.batches import change_each
 from surveys.services.links import mailing
-from surveys.services.links.mailing import Choice, Who
+from surveys.services.links.mailing import Choice, Reach, Who
 
 MOST_PLANNED = 3  # of one project, which wait
 LATEST = timedelta(days=365)
 BATCH = 20  # reminders that one run sends at most
+LEFT_OUT = (
+    "{people} more got none, because the community has used up today's mails to unconfirmed addresses. "
+    "Send a reminder to them tomorrow."
+)
 NOT_ALLOWED = "Whoever planned it may not send it any more."
 
 
@@ -78,15 +83,19 @@ def send_due(*, at: datetime) -> int:
 
 
 def _end(reminder_id: int, at: datetime) -> bool:
-    """Send a reminder, or note why it could not be sent. Returns whether it had not ended before."""
+    """Send a reminder, or note why it could not be sent. Returns whether it has ended by that."""
     try:
         with in_transaction:
             reminder = _claimed(reminder_id)
             if reminder is None:
                 return False
-            reminder.mails = _send(reminder, at)
-            reminder.ended_at = at
-            reminder.save(update_fields=["mails", "ended_at"])
+            reach = _send(reminder, at)
+            reminder.mails += reach.sent_now
+            if not reach.waiting:
+                reminder.ended_at = at
+                reminder.error = LEFT_OUT.format(people=f"{reach.over_sum:,}") if reach.over_sum else ""
+            reminder.save(update_fields=["mails", "ended_at", "error"])
+            return reminder.ended_at is not None
     except Refusal as refusal:
         with in_transaction:
             reminder = _claimed(reminder_id)
@@ -103,15 +112,14 @@ def _claimed(reminder_id: int) -> Reminder | None:
     return rows.filter(pk=reminder_id, ended_at__isnull=True).first()
 
 
-def _send(reminder: Reminder, at: datetime) -> int:
+def _send(reminder: Reminder, at: datetime) -> Reach:
     project = reminder.project
     actor = staff.actor_of(user_id=reminder.planned_by_id, community_id=project.community_id)
     if actor is None or not access.may_own(actor=actor, project=project):
         raise Conflict(NOT_ALLOWED)
     subject, text = mailing.default_text(project, is_reminder=True)
-    choice = Choice(Who.NOT_BEGUN)
-    reach = mailing.send(actor=actor, project_id=project.pk, choice=choice, subject=subject, text=text, at=at)
-    return reach.sent_now
+    choice = Choice(Who.NOT_BEGUN, reminded_before=reminder.due_at)
+    return mailing.send(actor=actor, project_id=project.pk, choice=choice, subject=subject, text=text, at=at)
 
 
 def _locked(actor: Actor, project_id: int) -> Project:

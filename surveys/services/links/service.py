@@ -135,9 +135,9 @@ def make_with_attributes(
 ) -> list[PersonalLink]:
     """Make links that send along the members' attributes that are fields of the project (rule 12.205).
 
-    Those of an anonymous project send none.
+    Those of an anonymous project send none, and so do those of other people than admins.
     """
-    names = [] if project.is_anonymous else list(project.hidden_fields)
+    names = list(project.hidden_fields) if fields.carries_attributes(actor=actor, project=project) else []
     if not names:
         return make(actor=actor, project=project, member_ids=member_ids, at=at)
     written = dict(Member.objects.filter(pk__in=member_ids).values_list("pk", "attributes"))
@@ -203,7 +203,7 @@ def personal_data(*, member_id: int) -> list[dict[str, object]]:
             "used_at": used_at(link, link.project),
             "mailed_at": link.mailed_at,
             "reminded_at": link.reminded_at,
-            "metadata": fields.told(link, link.project),
+            "metadata": fields.of_link(link, link.project) or None,
         }
         for link in links
     ]

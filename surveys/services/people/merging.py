@@ -16,6 +16,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from allauth.account.models import EmailAddress
@@ -43,6 +44,7 @@ from communities.services.people import (
     project_grants,
 )
 from communities.services.people import personal_data as membership_data
+from communities.services.people.memberships import MAX_ATTRIBUTES
 from communities.services.trail import audit
 from surveys.models import Completion, PersonalLink, Project, ResponseDeletion, ScriptDraft
 from surveys.services.ai_work import draft_generation
@@ -275,7 +277,8 @@ def _take_over(own: Member, other: Member, *, at: datetime, rounded_to: Rounding
     own.joined_at = min(filter(None, (own.joined_at, other.joined_at)), default=None)
     own.nick, own.avatar_url = own.nick or other.nick, own.avatar_url or other.avatar_url
     own.email = own.email or other.email
-    own.attributes = {**other.attributes, **own.attributes}
+    attributes = {**own.attributes, **other.attributes, **own.attributes}
+    own.attributes = dict(islice(attributes.items(), MAX_ATTRIBUTES))
     own.mail_refused_at = own.mail_refused_at or other.mail_refused_at
     if other.roles_told_at and (own.roles_told_at is None or other.roles_told_at > own.roles_told_at):
         own.role_ids, own.roles_told_at = other.role_ids, other.roles_told_at

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from django.db import connection
+from django.db.models import Q
 
 from communities import services as communities
 from communities.ground.actors import Actor
@@ -359,7 +360,7 @@ def _change_privacy(project: Project, *, at: datetime) -> None:
     Refuses if there are responses.
     """
     conversations = Conversation.objects.filter(project=project)
-    if conversations.filter(is_listed=True).exists():
+    if conversations.filter(Q(is_listed=True) | Q(completed_at__isnull=False)).exists():
         raise Conflict("`privacy_mode` cannot change once there are responses.")
     _end_running_analyses(project)
     Analysis.objects.filter(project=project).delete()  # these cover responses that have been deleted

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -68,23 +68,37 @@ def rendered(*, project_id: int, covers: str | None, with_ai: bool | None) -> An
     )
 
 
-def in_aggregate(analysis: AnalysisJson, *, least: int | None) -> AnalysisJson:
+def in_aggregate(
+    analysis: AnalysisJson, *, least: int | None, conditional_ids: Collection[int] = ()
+) -> AnalysisJson:
     """The analysis for a reader who may not read single responses: without quotes and texts about themes.
 
     `least` is from `anonymity.least_answers`. If `least` is a number, figures over fewer answers, summaries
-    and the lowest and highest number are null, and so are scores. Texts in calculated results may be a
-    respondent's words, so the texts are left out.
+    and the lowest and highest number are null, and so are scores. Without it, only figures of blocks with
+    conditions need as many answers. Texts in calculated results may be a respondent's words, so the texts are
+    left out.
     """
-    variables = [] if least else orjson.loads(orjson.dumps(analysis["variables"]))
-    scores = None if least else analysis["scores"]
-    blocks = [_in_aggregate(block, least) for block in orjson.loads(orjson.dumps(analysis["blocks"]))]
+    scores, variables = orjson.loads(orjson.dumps([analysis["scores"], analysis["variables"]]))
+    blocks = orjson.loads(orjson.dumps(analysis["blocks"]))
     return {
         **analysis,
         "summary": None if least else analysis["summary"],
-        "scores": scores,
-        "variables": [without_texts(variable) for variable in variables],
-        "blocks": blocks,
+        "scores": None if least or scores is None else [*map(anonymity.without_few, scores)],
+        "variables": [] if least else [*map(without_texts, variables)],
+        "blocks": [
+            in_totals(block, least=least_answers(block, least=least, conditional_ids=conditional_ids))
+            for block in blocks
+        ],
     }
+
+
+def least_answers(
+    block: Mapping[str, Any], *, least: int | None, conditional_ids: Collection[int]
+) -> int | None:
+    """How many answers the figures of a block need: the project's number, or that of blocks with conditions,
+    which answers or fields decide to show (rule 1.153).
+    """
+    return anonymity.LEAST_ANSWERS if least is None and block["block_id"] in conditional_ids else least
 
 
 def without_solutions(analysis: AnalysisJson) -> AnalysisJson:
@@ -93,9 +107,11 @@ def without_solutions(analysis: AnalysisJson) -> AnalysisJson:
 
 
 def without_texts(variable: Mapping[str, Any]) -> dict[str, Any]:
-    """A calculated block's figures without its texts; all texts are then counted as others."""
+    """A calculated block's figures without its texts, which are then counted as others, and without numbers
+    of few responses.
+    """
     if not variable["is_text"]:
-        return dict(variable)
+        return dict(anonymity.without_few(variable))
     return {
         **variable,
         "distribution": [],
@@ -112,7 +128,10 @@ def without_words(block: Mapping[str, Any]) -> dict[str, Any]:
     return {**block, "open_text": {**text, "summary": None, "themes": themes}}
 
 
-def _in_aggregate(block: dict[str, Any], least: int | None) -> dict[str, Any]:
+def in_totals(block: Mapping[str, Any], *, least: int | None) -> dict[str, Any]:
+    """A block for readers who may not read single responses: without words, and with figures over at least so
+    many answers.
+    """
     block = dict(anonymity.protected(block, least=least))
     if text := block["open_text"]:
         themes = [theme for theme in text["themes"] if anonymity.is_enough(theme["count"], least=least)]

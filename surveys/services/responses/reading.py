@@ -236,7 +236,10 @@ def _steps(view: ConversationView, start: int, knows_solutions: bool) -> Iterato
     view = replace(view, escape=markup.escape)
     script, state = view.script, view.state
     seen = {block_id: step for step, block_id in enumerate(state.path)}
-    for n, block in enumerate(script.blocks[start : state.at], start=start):
+    at = state.at
+    if view.conversation.is_screened_out:  # perhaps before the last block
+        at = max((script.index_by_id[block_id] + 1 for block_id in state.path), default=0)
+    for n, block in enumerate(script.blocks[start:at], start=start):
         block_id = block.id or 0
         if block_id in seen:
             yield n, _passed(block, view.exchange(seen[block_id]), knows_solutions)

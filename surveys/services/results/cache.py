@@ -7,7 +7,7 @@ a change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,6 +21,7 @@ from surveys.models import Analysis, Project
 from surveys.services.counting import large
 from surveys.services.results import figures, steps, very_large
 from surveys.services.results.figures import ALL, Figures, Selection, ShownFigures
+from surveys.services.scripts import cache as script_cache
 
 # Figures over 100,000 responses are up to five seconds old. Each count takes 250 ms, so counting takes a
 # twentieth of a process's time.
@@ -46,6 +47,7 @@ class CachedFigures:
     selection: Selection
     cached_at: datetime
     size: int
+    conditional_ids: Collection[int]
 
     def is_of(self, project: Project, selection: Selection) -> bool:
         """Whether the figures belong to this script and selection, and show no more than the project's
@@ -125,6 +127,7 @@ def counted(*, project: Project, at: datetime, selection: Selection = ALL) -> Ca
             selection=selection,
             cached_at=at,
             size=_size_of(shown.figures.blocks),
+            conditional_ids=script_cache.get(project.pk, project.revision).stored.conditional_ids,
         )
         _keep(_kind(selection), project.pk, cached)
         return cached
@@ -143,14 +146,13 @@ def _shown(project: Project, selection: Selection, at: datetime, max_wait: float
 
 
 def totals(*, projects: Sequence[Project], at: datetime) -> dict[int, dict[str, int]]:
-    """The counts to show beside anonymous projects (`steps.totals`).
+    """The counts to show beside anonymous projects (`steps.totals`)."""
 
-    A project whose counts take a step is counted, so that all its figures change at one moment.
-    """
-    for project in steps.due(projects=projects) if projects else ():
+    def count(project: Project) -> None:
         with suppress(Unavailable):  # The earlier counts are shown until the process has time.
             counted(project=project, at=at)
-    return steps.totals(projects=projects) if projects else {}
+
+    return steps.totals(projects=projects, count=count) if projects else {}
 
 
 def sentiments(*, project: Project) -> Sentiments:

@@ -324,9 +324,9 @@ def _since(reported: ReportedBlock, added: Additions) -> dict[str, Any]:
     """Since when a block and its options are asked, if they were added after the opening."""
     own = added.blocks.get(reported.id)
     options = [
-        {"option_id": option.id, "since": field_groups.as_text(added.options[option.id].at)}
+        {"option_id": option.id, "since": field_groups.as_text(found.at)}
         for option in (*reported.block.options, *reported.removed)
-        if option.id in added.options and added.options[option.id] != own
+        if (found := added.options.get(option.id or 0)) and found != own
     ]
     return {"since": own and field_groups.as_text(own.at), "added_options": options}
 

@@ -106,9 +106,8 @@ def read(
     if not access.may_read_people(actor=actor, project=project):
         raise Forbidden(WHOLE_ALONE)
     script = script_cache.script_of(project)
-    selecting.refuse_faults(
-        selection.where, script=lambda: script, solutions=access.may_read_solutions(actor=actor)
-    )
+    solutions = access.may_read_solutions(actor=actor, project=project)
+    selecting.refuse_faults(selection.where, script=lambda: script, solutions=solutions)
     if figures.responses(project.pk) >= VERY_LARGE:
         refuse("project_id", "too_large", f"This is for projects with fewer than {VERY_LARGE:,} responses.")
     if rounding_of(project) == Rounding.DAY:
@@ -117,8 +116,9 @@ def read(
     where, values = counts.condition_of(project.pk, selection, script)
     chosen = _SQL.format(where=where or "c.project_id = %s", screened=_SCREENED_OUT)
     part = chosen, [*(values or [project.pk]), zone.key, zone.key, project.is_anonymous]
-    is_large = figures.responses(project.pk) >= large.LARGE
-    with large.counting_slot(max_wait=large.SECONDS_FOR_SHOWN) if is_large else nullcontext():
+    unpacked = counts.TIMES_IN_SQL * len(script.blocks)  # of each path
+    needs_slot = counts.is_large(figures.responses(project.pk), selection, script, unpacked)
+    with large.counting_slot(max_wait=large.SECONDS_FOR_SHOWN) if needs_slot else nullcontext():
         [found] = counts.values_of([part])
     passed = dict(found["passed"] or ())
 

@@ -13,8 +13,8 @@ from functools import partial
 from communities.ground.actors import Actor
 from communities.ground.errors import Forbidden
 from surveys.models import Project, ResultsCount
-from surveys.services.ground import access, selecting
-from surveys.services.representations.analysis import without_texts, without_words
+from surveys.services.ground import access, anonymity, selecting
+from surveys.services.representations import analysis
 from surveys.services.results import shared, very_large
 from surveys.services.results.crossing import CrossTable
 from surveys.services.results.figures import ALL, Figures, Selection
@@ -60,12 +60,30 @@ def read(
         counts_fields=reads_people,
         at=at,
     )
-    if reads_people or isinstance(counted, ResultsCount):
-        return counted
+    return counted if reads_people or isinstance(counted, ResultsCount) else in_totals(counted, project)
+
+
+def in_totals(counted: Figures, project: Project) -> Figures:
+    """Figures of a project that is not anonymous for readers who may not read its single responses.
+
+    They contain nobody's words. Figures of blocks with conditions are over at least five answers, and so is
+    each entry of scores and calculated results (rule 1.153).
+    """
+    conditional_ids = script_cache.get(project.pk, project.revision).stored.conditional_ids
+    blocks = [
+        analysis.in_totals(
+            analysis.without_words(each),
+            least=analysis.least_answers(each, least=None, conditional_ids=conditional_ids),
+        )
+        for each in counted.blocks
+    ]
+    scores = counted.scores and [dict(anonymity.without_few(each)) for each in counted.scores]
     return replace(
         counted,
-        blocks=[without_words(each) for each in counted.blocks],
-        variables=[without_texts(each) for each in counted.variables],
+        response_count=sum(each["response_count"] or 0 for each in blocks),
+        blocks=blocks,
+        scores=scores,
+        variables=[analysis.without_texts(each) for each in counted.variables],
     )
 
 

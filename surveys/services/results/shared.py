@@ -15,6 +15,7 @@ from surveys.engine.script import QUESTIONS
 from surveys.models import Dashboard, Project
 from surveys.services.ground import anonymity
 from surveys.services.projects.addresses import Destination
+from surveys.services.representations import analysis as analysis_json
 from surveys.services.results import cache, dashboards
 from surveys.services.results.figures import ALL
 
@@ -106,7 +107,13 @@ def read(*, project: Project, at: datetime, board: Dashboard | None = None) -> S
     has_texts = any(block["block_type"] == "open_text" for block in questions) and not is_narrowed
     sentiments = cache.sentiments(project=project) if has_texts else {}
     if anonymity.is_enough(figures.conversation_count, least=least):
-        protected = [anonymity.protected(block, least=least) for block in questions]
+        protected = [
+            anonymity.protected(
+                block,
+                least=analysis_json.least_answers(block, least=least, conditional_ids=cached.conditional_ids),
+            )
+            for block in questions
+        ]
     else:
         protected = [anonymity.withheld(block) for block in questions]
     blocks = [_block_as_json(block, sentiments.get(block["block_id"]), least=least) for block in protected]

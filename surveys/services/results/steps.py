@@ -2,8 +2,7 @@
 
     counts(project=…, now=…, script=…, …)               the counts to show, and since when
     texts(project=…, analysis_id=…, blocks=…)           what to show of an analysis of open texts
-    totals(projects=…)                                  the counts to show beside each project
-    due(projects=…)                                     the projects whose counts would take a step
+    totals(projects=…, count=…)                         the counts to show beside each project
 
 Figures of a block, readings of its texts and counts of responses change only when at least five responses
 differ from what is shown (rule 7.12, `anonymity.may_replace`). They also differ by five from each of the few
@@ -108,22 +107,27 @@ def texts(*, project: Project, analysis_id: int, blocks: Iterable[BlockJson]) ->
     }
 
 
-def totals(*, projects: Sequence[Project]) -> dict[int, dict[str, int]]:
+def totals(*, projects: Sequence[Project], count: Callable[[Project], None]) -> dict[int, dict[str, int]]:
     """Return, for each project, the `completion_count` and `response_count` to show instead of the loaded
     counts: those of its last step.
+
+    A project whose counts would take a step now takes it by `count`, so that all its figures change at one
+    moment.
     """
-    rows = ShownFigures.objects.in_bulk([project.pk for project in projects])
-    shown = {project.pk: _read(rows.get(project.pk)) for project in projects}
+    shown = _shown_of(projects)
+    if due := [each for each in projects if _is_due(each, shown[each.pk])]:
+        for project in due:
+            count(project)
+        shown |= _shown_of(due)
     return {
         pk: {"completion_count": each.completed, "response_count": each.answered}
         for pk, each in shown.items()
     }
 
 
-def due(*, projects: Sequence[Project]) -> list[Project]:
-    """The projects whose loaded counts would take a step."""
+def _shown_of(projects: Sequence[Project]) -> dict[int, _Shown]:
     rows = ShownFigures.objects.in_bulk([project.pk for project in projects])
-    return [each for each in projects if _is_due(each, _read(rows.get(each.pk)))]
+    return {project.pk: _read(rows.get(project.pk)) for project in projects}
 
 
 def _is_due(project: Project, shown: _Shown) -> bool:
@@ -212,7 +216,7 @@ class _BlockStep:
     @property
     def is_current(self) -> bool:
         """Whether the step shows all answers that were counted."""
-        return (self.step or [None, []])[1] == self.now[1]
+        return list(self.step[1] if self.step else ()) == list(self.now[1])
 
     @property
     def has_shrunk(self) -> bool:

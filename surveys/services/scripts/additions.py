@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
-from django.db.models import JSONField
+from django.db.models import Exists, JSONField, OuterRef, Subquery, Value
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce
 
 from communities.ground.audit_actions import Action
 from communities.models import AuditEntry
@@ -30,19 +31,13 @@ class Additions:
     options: Mapping[int, Added] = field(default_factory=dict)
 
 
-NOTHING = Additions()
-
-
 def read(project_id: int) -> Additions:
     """What the history says, for as long as it is kept. No id that was removed returns."""
     entries = AuditEntry.objects.filter(project_id=project_id)
-    opened = entries.filter(action=Action.PROJECT_OPENED).order_by("happened_at", "pk")
-    first = opened.values_list("happened_at", flat=True).first()
-    if first is None and not Project.with_deleted.filter(pk=project_id, opened_at__isnull=False).exists():
-        return NOTHING
-    writes = entries.filter(action=Action.SCRIPT_UPDATED)
-    if first is not None:
-        writes = writes.filter(happened_at__gte=first)
+    project = Project.with_deleted.filter(pk=OuterRef("project_id"), opened_at__isnull=False)
+    opened = entries.filter(action=Action.PROJECT_OPENED).order_by("happened_at", "pk").values("happened_at")
+    first = Coalesce(Subquery(opened[:1]), Value(datetime.min.replace(tzinfo=UTC)))
+    writes = entries.filter(Exists(project), action=Action.SCRIPT_UPDATED, happened_at__gte=first)
     ids = {
         f"{side}_{kind}": RawSQL(
             f"jsonb_path_query_array({side}, '$.blocks[*]{path}.id')", [], output_field=JSONField()

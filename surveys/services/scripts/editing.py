@@ -178,7 +178,10 @@ def telling_changes(*, actor: Actor | None, project: Project, plan: Plan) -> Seq
     if actor is None or access.may_read_people(actor=actor, project=project):
         return ()
     block_paths = (*plan.ordered.block_paths, *outro_edits.paths_of(plan.script, plan.ordered))
-    return telling.telling_changes(plan.before, plan.script, block_paths=block_paths)
+    return [
+        *script_settings.changed_meanings(project, plan.before, plan.script),
+        *telling.telling_changes(plan.before, plan.script, block_paths=block_paths),
+    ]
 
 
 def _save(project: Project, before: Script, script: Script, new_buckets: Collection[str]) -> Script:

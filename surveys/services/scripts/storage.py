@@ -110,6 +110,13 @@ class StoredScript:
         return replace(block, options=(*block.options, *removed)) if removed else block
 
     @property
+    def conditional_ids(self) -> frozenset[int]:
+        """The ids of the blocks that have a condition, the removed ones included."""
+        return frozenset(
+            block.id or 0 for block in (*self.script.blocks, *self.archived) if block.precondition
+        )
+
+    @property
     def complete_blocks(self) -> dict[int, Block]:
         """Return all blocks that may have answers, by id. They include removed blocks, and each block has its
         removed options.

@@ -10,6 +10,7 @@ import pytest
 from django.template import TemplateDoesNotExist, engines
 
 from communities.accounts import wording
+from tests.support.cases import try_each
 
 ROOT = Path(allauth.__file__).parent
 OURS = ("account", "mfa", "usersessions", "socialaccount")
@@ -31,7 +32,7 @@ def names(folder: str) -> set[tuple[str, str]]:
     return {(name, end) for name, end in found if not OFF.search(name)}
 
 
-@pytest.mark.parametrize("folder", OURS)
+@try_each("folder", OURS)
 def test_every_page_message_and_mail_is_ours(folder: str) -> None:
     found = names(folder)
 

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from communities.chat_platform import limits
 from surveys.chat.messages import Button, Embed, Menu, MenuOption, Message, Window
+from tests.support.cases import try_each
 
 
 def button(n: int = 0, **fields: Any) -> dict[str, Any]:
@@ -79,7 +78,7 @@ AT_LIMITS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", AT_LIMITS)
+@try_each("case", AT_LIMITS)
 def test_a_message_may_reach_a_limit_and_not_pass_it(case):
     at, beyond = AT_LIMITS[case]
 
@@ -103,7 +102,7 @@ WINDOWS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", WINDOWS)
+@try_each("case", WINDOWS)
 def test_a_window_may_reach_a_limit_and_not_pass_it(case):
     at, beyond = WINDOWS[case]
 

@@ -104,6 +104,35 @@ def test_a_photo_has_as_many_scans_as_programs_write() -> None:
     assert (kept.width, kept.height) == (64, 64)
 
 
+@pytest.mark.parametrize(
+    ("kind", "mode", "options", "bytes_of_a_pixel"),
+    [
+        ("JPEG", "RGB", {}, 6),
+        ("JPEG", "RGB", {"progressive": True}, 7),
+        ("JPEG", "CMYK", {"progressive": True}, 12),
+        ("PNG", "RGB", {}, 6),
+        ("PNG", "RGBA", {}, 10),
+        ("PNG", "LA", {}, 10),
+        ("GIF", "P", {}, 6),
+        ("WEBP", "RGB", {}, 20),
+    ],
+)
+def test_formats_that_take_more_memory_have_fewer_pixels(
+    monkeypatch: pytest.MonkeyPatch, kind: str, mode: str, options: dict[str, bool], bytes_of_a_pixel: int
+) -> None:
+    """Rule 11.126."""
+    file = io.BytesIO()
+    Image.new(mode, (10, 10)).save(file, kind, **options)
+
+    monkeypatch.setattr(encoding, "MAX_MEMORY", 100 * bytes_of_a_pixel)
+    kept = encoding.encode(file.getvalue(), max_bytes=10_000)
+    monkeypatch.setattr(encoding, "MAX_MEMORY", 100 * bytes_of_a_pixel - 1)
+    with pytest.raises(encoding.NotAPicture, match="10 by 10 pixels, which are more than 99 for such a file"):
+        encoding.encode(file.getvalue(), max_bytes=10_000)
+
+    assert (kept.width, kept.height) == (10, 10)
+
+
 def _bomb() -> bytes:
     """A small file that unfolds to 36 million pixels."""
     file = io.BytesIO()

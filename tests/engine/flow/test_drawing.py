@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surveys.engine.flow import drawing, graph
+from surveys.engine.flow import drawing, endings, graph
 from tests.support.engine import script_builder
 
 NS = "{http://www.w3.org/2000/svg}"
@@ -113,3 +113,46 @@ def test_two_hundred_blocks_are_drawn_below_each_other() -> None:
     assert len(tops) == 200
     assert all(below - above > 56 for above, below in pairwise(tops))
     assert re.fullmatch(r"0 0 640 \d+", root.get("viewBox", ""))
+
+
+ENDS = [
+    {"where": 'game = "go"', "message": "Not **this** time.", "screen_out": True},
+    {"where": 'field.x = "1"', "url": "https://example.com", "redirect": True},
+    {"where": 'why = "go" AND never = 3', "screen_out": True},
+]
+
+
+def test_ends_are_told_in_words_with_the_block_that_screens_out() -> None:
+    """Rule 6.418."""
+    found = endings.of(SCRIPT, ENDS, {"url": "https://example.com/?a=1", "label": None, "redirect": False})
+    flow = graph.of_script(SCRIPT)
+
+    told = drawing.ends(flow, found)
+    steps = drawing.steps(flow, keys=KEYS, ends=found)
+    svg = ET.fromstring(drawing.svg(flow, keys=KEYS, ends=found))
+
+    assert [(each["words"], each["shows"], each["after"]) for each in told] == [
+        ("when game is go", "“Not this time.”", 1),
+        ("when field “x” is 1", "the thanks, and leads to https://example.com", None),
+        ("when why is go and never is 3", "the thanks", 3),
+        (None, "the thanks, with a button to https://example.com/?a=1", None),
+    ]
+    leads: Any = steps[0]["next"]
+    assert leads[0] == {"number": None, "title": "Screened out", "words": "when game is go"}
+    assert [each.findtext(f"{NS}title") for each in svg.findall(f"{NS}g[@class='flow-out']")] == [
+        "Screened out when game is go",
+        "Screened out when why is go and never is 3",
+    ]
+    assert endings.of(SCRIPT, [], None) == ()
+
+
+def test_an_end_by_a_score_or_after_one_screens_out_at_the_end_alone() -> None:
+    """Rules 6.411 and 6.418."""
+    by_score = {"where": "score > 1"}
+    late = {"where": 'game = "go"', "screen_out": True}
+    early = {"where": "field.age < 18", "screen_out": True}
+
+    found = endings.of(SCRIPT, [early, by_score, late], None)
+
+    assert [each.after for each in found] == [-1, None, None, None]
+    assert drawing.ends(graph.of_script(SCRIPT), found)[0]["is_first"] is True

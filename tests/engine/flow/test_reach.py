@@ -13,6 +13,7 @@ from surveys.engine.flow import reach
 from surveys.engine.language import expressions, values
 from surveys.engine.script import Bucket
 from surveys.engine.walk import answers, runner
+from tests.support.cases import try_each
 from tests.support.effort import examples
 from tests.support.engine import script_builder
 
@@ -29,7 +30,7 @@ def reach_of(precondition: str, *before: dict[str, Any], **fields: Any) -> str:
     return reach.of_blocks(script)[-1]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("precondition", "expected"),
     [
         ("true", "never"),
@@ -77,7 +78,7 @@ def test_the_reach_of_a_block_behind_required_questions(precondition: str, expec
     assert reach_of(precondition, CHOICE, SEVERAL, YEARS, RATING, TEXT) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("precondition", "expected"),
     [
         ('game = "chess" OR game = "go"', "sometimes"),
@@ -105,7 +106,7 @@ def test_a_required_question_behind_a_condition_may_have_no_answer() -> None:
     assert reach_of('game = "chess" OR game = "go"', YEARS, behind) == "sometimes"
 
 
-@pytest.mark.parametrize("least", [2, 3])
+@try_each("least", [2, 3])
 def test_how_many_may_be_chosen_counts(least: int) -> None:
     days = {**SEVERAL, "min": least, "max": 3}
 
@@ -262,7 +263,7 @@ def test_each_value_is_read_once(
     assert len(read) == of_script + 10 * of_condition
 
 
-@pytest.mark.parametrize(("elements", "expected"), [(10, "always"), (400, "sometimes")])
+@try_each(("elements", "expected"), [(10, "always"), (400, "sometimes")])
 def test_a_list_that_is_looked_for_in_texts_counts_with_each_element(elements: int, expected: str) -> None:
     choice = {"type": "single_punch", "name": "T", "options": OPTIONS}
     listed = ", ".join(f'"{n}"' for n in range(300, 300 + elements))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from surveys.engine.flow import vocabulary
 from surveys.engine.language import conditions, piping, references
 from surveys.engine.script import BLOCK_TYPES, QUESTIONS, Bucket, Script
+from tests.support.cases import try_each
 
 SCORED = Script((), scoring_enabled=True, buckets=(Bucket("Fire Mage"), Bucket("Ice-cold")))
 
@@ -44,7 +43,7 @@ def test_every_type_that_has_a_value_has_operators_that_conditions_know() -> Non
         assert {operator.op for operator in vocabulary.operators(kind)} <= set(conditions.OPERATORS)
 
 
-@pytest.mark.parametrize("kind", ["choice", "choices", "number", "text", "any"])
+@try_each("kind", ["choice", "choices", "number", "text", "any"])
 def test_every_operator_has_words_for_every_kind(kind: str) -> None:
     assert all(vocabulary.operator_words(op, kind) for op in conditions.OPERATORS)
 

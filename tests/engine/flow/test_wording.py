@@ -10,6 +10,7 @@ from surveys.engine.language import values
 from surveys.engine.language.expressions import parse
 from surveys.engine.language.values import Value
 from surveys.engine.script import Bucket, Option, Script
+from tests.support.cases import try_each
 from tests.support.engine import script_builder
 
 SCRIPT = script_builder.script(
@@ -23,7 +24,7 @@ SCRIPT = script_builder.script(
 )
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         ('membership = "m"', "membership is Member"),
@@ -74,7 +75,7 @@ def test_a_block_that_nobody_has_named_is_called_by_its_text():
     assert said == "“For how many years?” is more than 3 and Block 2 is 1"
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("prompt", "read"),
     [
         ("Why [years] [ q1 ], [UserName]?", "Why [Prompt 2.] [Prompt 0.], …?"),

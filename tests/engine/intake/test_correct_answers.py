@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from surveys.engine.intake import correct_answers, reader
 from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.script import Block, Option
+from tests.support.cases import try_each
 from tests.support.engine.violations import CHOICE, Raw, block_faults, violations
 
 
@@ -21,7 +20,7 @@ def read_one(raw: Raw) -> Block:
 WITH_IDS = [{"id": 11, "value": "a"}, {"id": 12, "value": "b"}]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("sent", "ids", "index"),
     [
         ({"correct_answer_ids": [12]}, (12,), 1),
@@ -39,8 +38,8 @@ def test_a_correct_answer_is_sent_in_three_ways(sent: Raw, ids: object, index: i
     assert (block.correct_answer_ids, block.correct_answer_index) == (ids, index)
 
 
-@pytest.mark.parametrize("index", [0, 1, 2, 99])
-@pytest.mark.parametrize("ids", [{"correct_answer_ids": [12]}, {"correct_answer_id": 12}])
+@try_each("index", [0, 1, 2, 99])
+@try_each("ids", [{"correct_answer_ids": [12]}, {"correct_answer_id": 12}])
 def test_ids_win_over_an_index(ids: Raw, index: int) -> None:
     block = read_one({**CHOICE, "options": WITH_IDS, **ids, "correct_answer_index": index})
 
@@ -61,7 +60,7 @@ def test_an_index_counts_in_the_array_sent_and_follows_the_display_order() -> No
     assert (block.correct_answer_ids, block.correct_answer_index) == (None, 1)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("sent", "expected"),
     [
         ({"correct_answer_ids": [13]}, [("correct_answer_ids[0]", "not_found")]),
@@ -85,7 +84,7 @@ MANY = {**CHOICE, "type": "multi_punch"}
 THREE = [{"id": 11, "value": "a"}, {"id": 12, "value": "b"}, {"id": 13, "value": "c"}]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("sent", "ids", "index", "indexes"),
     [
         ({"correct_answer_ids": [13, 11]}, (11, 13), 0, (0, 2)),
@@ -121,7 +120,7 @@ def test_indexes_follow_the_display_order_before_there_are_ids() -> None:
     assert block_as_json(block, scoring=True)["correct_answer_indexes"] == [1, 2]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("sent", "expected"),
     [
         ({"correct_answer_ids": [11, 14]}, [("correct_answer_ids[1]", "not_found")]),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from surveys.engine.intake.emojis import count_renderable, is_one_character
+from tests.support.cases import try_each
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         ("", 0),
@@ -43,7 +42,7 @@ def test_emoji_are_counted_as_they_are_drawn(text: str, expected: int) -> None:
     assert count_renderable(text) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     "text",
     ["a", "█", "é", "e\u0301", "👍", "👍🏽", "👨‍👩‍👧‍👦", "🇫🇷", "1️⃣", "❤️", "©", "漢", "नि", "\U0001fae9"],
 )
@@ -51,7 +50,7 @@ def test_one_visible_character_counts_as_one(text: str) -> None:
     assert is_one_character(text)
 
 
-@pytest.mark.parametrize(
+@try_each(
     "text",
     [
         "",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from surveys.engine.intake import fields, reader
 from surveys.engine.intake.field_types import BooleanType, ChoiceType, IntegerType, ObjectType, TextType
 from surveys.engine.script import (
     Violation,
 )
+from tests.support.cases import try_each
 from tests.support.engine.intake import read_block
 from tests.support.engine.violations import (
     ACTION,
@@ -67,7 +66,7 @@ def test_null_clears_nullable_fields_and_is_refused_elsewhere() -> None:
         assert (prefix, key, pairs) == (prefix, key, expected)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("prefix", "key"),
     [pair for pair in EVERY_FIELD if isinstance(SHAPES[pair[0]][0].fields[pair[1]].type, IntegerType)],
 )
@@ -88,7 +87,7 @@ def test_integers_are_bounded_on_both_sides(prefix: str, key: str) -> None:
     assert codes(True) == {"invalid_type"}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("prefix", "key"),
     [
         pair
@@ -120,12 +119,12 @@ def test_every_enumeration_takes_its_words_and_no_other() -> None:
             assert shape_faults([sent({key: wrong})]) == [refused], wrong
 
 
-@pytest.mark.parametrize("type_", sorted(ONE_OF_EACH))
+@try_each("type_", sorted(ONE_OF_EACH))
 def test_the_least_of_every_type_is_taken(type_: str) -> None:
     assert block_faults(ONE_OF_EACH[type_]) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("raw", "expected"),
     [
         ({}, [("type", "required"), ("prompt", "required")]),
@@ -145,7 +144,7 @@ def test_required_fields_are_missed(raw: Raw, expected: list[tuple[str, str]]) -
     assert block_faults(raw) == expected
 
 
-@pytest.mark.parametrize("raw", ["text", 7, {}, {"blocks": []}, True, 1.5])
+@try_each("raw", ["text", 7, {}, {"blocks": []}, True, 1.5])
 def test_a_body_that_is_no_list_of_blocks_is_reported_and_not_raised(raw: object) -> None:
     assert faults(raw) == [("blocks", "invalid_type")]
 
@@ -171,7 +170,7 @@ def test_100_options_are_taken_and_one_more_is_not() -> None:
     assert block_faults({**CHOICE, "options": options(101)}) == [("options", "too_many")]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("name", "code"),
     [
         ("a", None),
@@ -194,7 +193,7 @@ def test_a_name_begins_with_a_letter_and_has_no_punctuation(name: str, code: str
     assert block_faults({**TEXT, "name": name}) == ([("name", code)] if code else [])
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("color", "good"),
     [
         ("5865F2", True),
@@ -209,8 +208,8 @@ def test_a_color_is_six_hexadecimal_digits(color: str, good: bool) -> None:
     assert bool(block_faults({**CONTENT, "color": color})) is not good
 
 
-@pytest.mark.parametrize("key", ["image_url", "thumbnail_url"])
-@pytest.mark.parametrize(
+@try_each("key", ["image_url", "thumbnail_url"])
+@try_each(
     ("url", "code"),
     [
         ("https://example.com/a.png?b=c#d", None),
@@ -242,14 +241,14 @@ def test_a_picture_is_at_a_web_address(key: str, url: str, code: str | None) -> 
     assert block_faults({**TEXT, key: url}) == ([(key, code)] if code else [])
 
 
-@pytest.mark.parametrize("key", ["label", "emoji"])
+@try_each("key", ["label", "emoji"])
 def test_empty_text_is_null_in_nullable_fields(key: str) -> None:
     block = read_block({**CHOICE, "options": [{"value": "a", key: ""}]})
 
     assert getattr(block.options[0], key) is None
 
 
-@pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
+@try_each("text", ["a\x00b", "a\ud800b"])
 def test_text_that_the_database_cannot_store_is_refused(text: str) -> None:
     assert block_faults({**TEXT, "prompt": text}) == [("prompt", "invalid")]
     condition = {"block": "q0", "op": "eq", "value": text}
@@ -295,7 +294,7 @@ def test_an_outro_block_needs_its_id() -> None:
     assert faults([{**CONTENT, "section": "outro", "id": 3}]) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("logic", "precondition"),
     [
         ({"show_when": {"block": "Q0", "op": "eq", "value": "a"}}, 'NOT((Q0 = "a"))'),
@@ -312,7 +311,7 @@ def test_conditions_come_with_their_compiled_precondition(logic: Raw, preconditi
 LEAF = {"block": "Q0", "op": "eq", "value": "a"}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("logic", "expected"),
     [
         ({"show_when": LEAF, "precondition": 'NOT((Q0 = "a"))'}, []),

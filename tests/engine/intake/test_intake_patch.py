@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from surveys.engine.intake import reader
 from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.script import ActionConfig, Block, Continue
+from tests.support.cases import try_each
 from tests.support.engine.full_script import EVERYTHING
 from tests.support.engine.violations import Raw
 
@@ -17,7 +16,7 @@ def patched(raw: object, block: Block) -> Block:
     return parsed.blocks[0]
 
 
-@pytest.mark.parametrize("block", EVERYTHING.blocks, ids=lambda block: block.type)
+@try_each("block", EVERYTHING.blocks)
 def test_a_patch_of_nothing_changes_nothing(block: Block) -> None:
     assert patched({}, block) == block
     assert patched(block_as_json(block, scoring=True), block) == block
@@ -42,7 +41,7 @@ def test_the_paths_of_a_patch_have_no_prefix() -> None:
     assert parsed.sent_keys == (frozenset(raw),)
 
 
-@pytest.mark.parametrize("raw", [None, 7, [], "text"])
+@try_each("raw", [None, 7, [], "text"])
 def test_a_patch_that_is_no_object_is_refused(raw: object) -> None:
     parsed = reader.read_patch(raw, block=EVERYTHING.blocks[0])
 
@@ -66,7 +65,7 @@ SHOWN, RAW_LOGIC, HIDDEN = EVERYTHING.blocks[2], EVERYTHING.blocks[3], EVERYTHIN
 OTHER = {"block": "favGame", "op": "eq", "value": "Go"}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("block", "raw", "expected"),
     [
         (SHOWN, {"show_when": None}, (None, None, None)),
@@ -98,7 +97,7 @@ def test_a_patch_with_two_ways_to_write_logic_is_refused() -> None:
     assert [(each.field, each.code) for each in parsed.violations] == [("precondition", "conflicting")]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("raw", "ids", "index"),
     [
         ({"correct_answer_id": 11}, (11,), 0),

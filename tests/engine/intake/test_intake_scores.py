@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import pytest
-
 from surveys.engine.intake import reader
 from surveys.engine.script import (
     Bucket,
 )
+from tests.support.cases import try_each
 from tests.support.engine.intake import read_block
 from tests.support.engine.violations import (
     ACTION,
@@ -18,7 +17,7 @@ from tests.support.engine.violations import (
 )
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("weights", "expected"),
     [
         ({"score": 1}, []),
@@ -45,7 +44,7 @@ def test_score_values_are_a_map_of_finite_numbers(weights: object, expected: lis
     assert block_faults(raw, scoring=True) == [(f"options[0].{field}", code) for field, code in expected]
 
 
-@pytest.mark.parametrize("weights", [{"score": "x"}, 7, "text", {"": []}, {"unknown": 1}])
+@try_each("weights", [{"score": "x"}, 7, "text", {"": []}, {"unknown": 1}])
 def test_no_score_values_are_refused_while_scoring_is_off(weights: object) -> None:
     raw = {**CHOICE, "options": [{"value": "a", "score_values": weights}]}
 
@@ -64,8 +63,8 @@ def test_a_bucket_is_the_same_with_composed_and_combining_accents() -> None:
     assert block_faults(action, scoring=True, bucket_keys=[composed]) == []
 
 
-@pytest.mark.parametrize("scoring", [False, True])
-@pytest.mark.parametrize(
+@try_each("scoring", [False, True])
+@try_each(
     ("scores", "are_any"),
     [({"score": 1}, True), ({"score": "many"}, True), ({}, False), (None, False)],
 )
@@ -78,7 +77,7 @@ def test_points_that_are_passed_over_are_noted(scores: object, are_any: bool, sc
     assert block.scores_ignored is patched.scores_ignored is (are_any and not scoring)
 
 
-@pytest.mark.parametrize("options", ["text", ["text", None], None])
+@try_each("options", ["text", ["text", None], None])
 def test_options_that_are_none_have_no_points(options: object) -> None:
     (block,) = reader.read_blocks([{**CHOICE, "options": options}], path="blocks", scoring=False).blocks
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from surveys.engine.intake import fields, reader
 from surveys.engine.intake.serialization import block_as_json, script_as_json
 from surveys.engine.script import Block, Option
+from tests.support.cases import try_each
 from tests.support.engine.full_script import EVERYTHING
 from tests.support.engine.violations import ONE_OF_EACH, Raw, violations
 
@@ -36,7 +35,7 @@ def test_the_script_sent_back_uses_every_field() -> None:
         assert any(block[key] is not None for block in serialized), key
 
 
-@pytest.mark.parametrize("type_", sorted(ONE_OF_EACH))
+@try_each("type_", sorted(ONE_OF_EACH))
 def test_every_key_is_present_on_reads_and_can_be_sent_back(type_: str) -> None:
     block = read_one(ONE_OF_EACH[type_])
 

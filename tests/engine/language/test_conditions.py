@@ -18,6 +18,7 @@ from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunct
 from surveys.engine.language.names import is_reserved
 from surveys.engine.language.references import resolve
 from surveys.engine.script import ENOUGH_VIOLATIONS, Block, Script
+from tests.support.cases import try_each
 
 LEAF: dict[str, Any] = {"block": "Game", "op": "eq", "value": "chess"}
 
@@ -30,7 +31,7 @@ def leaf(name: str = "a", op: str = "eq", value: object = 1) -> dict[str, Any]:
     return {"block": name, "op": op, "value": value}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("condition", "expected"),
     [
         (LEAF, 'Game = "chess"'),
@@ -78,7 +79,7 @@ def test_a_condition_compiles_to_a_hide_expression(condition: dict[str, Any], ex
     assert compile(condition, hide=False) == f"NOT(({expected}))"
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("condition", "expected"),
     [
         ({}, [("", "required")]),
@@ -164,7 +165,7 @@ def test_a_condition_nests_at_most_50_deep() -> None:
     assert [code for _, code, _ in caught.value.problems] == ["too_deep"]
 
 
-@pytest.mark.parametrize("depth", [1000, 100_000])
+@try_each("depth", [1000, 100_000])
 def test_a_bottomless_condition_is_a_fault(depth: int) -> None:
     condition: dict[str, Any] = LEAF
     for _ in range(depth):

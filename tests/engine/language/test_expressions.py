@@ -13,6 +13,7 @@ from surveys.engine.language.expressions import parse, rename
 from surveys.engine.language.lexer import Mention, ParseError
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.values import Value
+from tests.support.cases import try_each
 
 ANSWERS: Mapping[str, Value] = {
     "Game": "chess",
@@ -48,7 +49,7 @@ def holds(text: str) -> bool:
     return parse(text).holds(ANSWERS.get)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         # Text, exact in case.
@@ -246,7 +247,7 @@ def test_values_are_asked_by_the_name_as_written_and_only_as_needed() -> None:
     assert asked == ["Fav_game", "FAV_GAME"]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "column", "message"),
     [
         ("", 1, 'An expression cannot be empty. Write a condition, such as q1 = "Yes".'),
@@ -308,7 +309,7 @@ def test_an_expression_has_at_most_2000_characters() -> None:
     assert (caught.value.code, caught.value.column) == ("too_long", 2001)
 
 
-@pytest.mark.parametrize(("opening", "closing"), [("(", ")"), ("NOT ", ""), ("NOT(", ")")])
+@try_each(("opening", "closing"), [("(", ")"), ("NOT ", ""), ("NOT(", ")")])
 def test_an_expression_nests_at_most_50_deep(opening: str, closing: str) -> None:
     """Rule 4.4."""
     times = 25 if opening == "NOT(" else 50
@@ -327,7 +328,7 @@ def test_siblings_do_not_nest() -> None:
     assert expression.holds(lambda name: None)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         ("fav_game = 1", "Best_of_all = 1"),
@@ -377,7 +378,7 @@ def test_a_rename_to_a_reserved_name_is_an_error() -> None:
     assert caught.value.column == 7
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("value", "expected"),
     [
         ("5", "5"),
@@ -400,12 +401,12 @@ def test_a_number_is_written_as_people_read_it(value: str, expected: str) -> Non
     assert values.number_text(Decimal(value)) == expected
 
 
-@pytest.mark.parametrize("text", ["5", "-5", "0.5", "007", "9" * 10_000])
+@try_each("text", ["5", "-5", "0.5", "007", "9" * 10_000])
 def test_texts_that_read_as_numbers(text: str) -> None:
     assert values.number(text) == Decimal(text)
 
 
-@pytest.mark.parametrize(
+@try_each(
     "text",
     ["", "5.", ".5", "+5", "--5", "- 5", " 5", "5\n", "1_0", "٣", "1e5", "NaN", "Infinity", "0x1", "1,5"],
 )

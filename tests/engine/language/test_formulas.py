@@ -5,13 +5,12 @@ from __future__ import annotations
 from decimal import Decimal, localcontext
 from typing import Any
 
-import pytest
-
 from surveys.engine.language.formulas import parse
 from surveys.engine.language.lexer import Mention
 from surveys.engine.language.references import unknown_names
 from surveys.engine.language.values import Value, number_text
 from surveys.engine.script import Block, Bucket, Script
+from tests.support.cases import try_each
 from tests.support.engine.formulas import VALUES, result
 
 
@@ -20,7 +19,7 @@ def text_of(text: str) -> str:
     return number_text(value) if isinstance(value, Decimal) else f"'{value}'"
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         # Numbers and precedence.
@@ -112,7 +111,7 @@ def test_arithmetic(text: str, expected: str) -> None:
     assert text_of(text) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("condition", "expected"),
     [
         # Numbers.
@@ -208,7 +207,7 @@ def test_conditions(condition: str, expected: bool) -> None:
     assert result(f"if {condition} then 1 else 0") == int(expected)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         # Kinds of values.
@@ -353,7 +352,7 @@ SCRIPT = Script(
 )
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("formula", "expected"),
     [
         ("[age] + [AGE] + [q1] + [sum] + [answer] + [score] + [score_fire_mage] + [max_correct_answers]", []),

@@ -8,6 +8,7 @@ import pytest
 
 from surveys.engine.language.formulas import parse
 from surveys.engine.language.lexer import MAX_LENGTH, ParseError
+from tests.support.cases import try_each
 from tests.support.engine.formulas import VALUES, result
 
 EMPTY = "A formula cannot be empty. Write arithmetic, such as [score] * 2."
@@ -29,7 +30,7 @@ NO_COMMAS = "An if takes no commas: write if ... then ... else ... Write a decim
 COMMAS = "Only argmax takes commas. Write a decimal point, as in 0.5."
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "column", "message"),
     [
         ("", 1, EMPTY),
@@ -188,7 +189,7 @@ DEEPEST = [
 ]
 
 
-@pytest.mark.parametrize(("opening", "core", "closing"), DEEPEST)
+@try_each(("opening", "core", "closing"), DEEPEST)
 def test_a_formula_nests_at_most_50_deep(opening: str, core: str, closing: str) -> None:
     assert result(opening + core + closing) in (7, -7)
     with pytest.raises(ParseError) as caught:
@@ -204,7 +205,7 @@ def frames() -> int:
     return depth
 
 
-@pytest.mark.parametrize(("opening", "core", "closing"), DEEPEST)
+@try_each(("opening", "core", "closing"), DEEPEST)
 def test_the_deepest_formulas_leave_room_on_the_stack(opening: str, core: str, closing: str) -> None:
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(frames() + 600)

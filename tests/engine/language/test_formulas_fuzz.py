@@ -11,13 +11,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surveys.engine.language.formulas import parse
 from surveys.engine.language.lexer import MAX_LENGTH, ParseError
 from surveys.engine.language.values import Value
+from tests.support.cases import try_each
 from tests.support.effort import examples
 
 # Trees of the second evaluator: tuples that begin with what they are.
@@ -306,7 +306,7 @@ def test_no_text_near_the_grammar_raises_anything_but_a_fault(
     is_harmless(text[:cut] + data.draw(st.sampled_from(["", *PIECES])) + text[until:])
 
 
-@pytest.mark.parametrize(
+@try_each(
     "pattern",
     ["(", "-(", "-", "NOT ", "NOT(", "if ", "if(", "if 1 then ", "if 1 then x else ", "(if 1 then x else ",
      "if 1 then (", "if NOT (", "argmax(", "argmax([a],", "[a]+", "[a]*(", "1", "1/", "1 == ", "if 1 or ",

@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 from surveys.engine.language.lexer import FORMULA, NAME_PATTERN, ParseError, Token, lex
+from tests.support.cases import try_each
 
 
 def kinds_and_texts(text: str) -> list[tuple[str, str]]:
@@ -26,7 +27,7 @@ def test_tokens_know_their_place() -> None:
     assert [token.column for token in tokens] == [1, 6, 9, 12, 15]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         ("", []),
@@ -67,7 +68,7 @@ def test_a_formula_has_names_in_brackets() -> None:
     assert [token.start for token in tokens] == [0, 13, 15, 17, 27, 29, 30, 31]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "column", "message"),
     [
         ("a = 'x'", 5, 'Text is written in straight double quotes: "text".'),
@@ -104,14 +105,12 @@ def test_an_invalid_character_is_reported_with_its_column(text: str, column: int
     assert (caught.value.column, caught.value.message) == (column, message)
 
 
-@pytest.mark.parametrize(
-    "name", ["a", "Fav game", "fav-game_2", "q1", "Größe", "имя", "नाम", "名前", "a" * 64, "And"]
-)
+@try_each("name", ["a", "Fav game", "fav-game_2", "q1", "Größe", "имя", "नाम", "名前", "a" * 64, "And"])
 def test_names_that_blocks_may_have(name: str) -> None:
     assert NAME_PATTERN.fullmatch(name)
 
 
-@pytest.mark.parametrize(
+@try_each(
     "name", ["", " a", "1a", "_a", "-a", "a.b", "a[b", 'a"', "a\n", "a\tb", "a" * 65, "½a", "²", "a²", "٣"]
 )
 def test_names_that_blocks_may_not_have(name: str) -> None:

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from surveys.drawing.rich_text import rich
 from surveys.engine.language import markup, piping
+from tests.support.cases import try_each
 
 VALUES = ["*a*", "_a_", "__a__", "- x\n- y", "1. a\n2. b", "[x](https://e.org)", "a_b\\", "x*", "\\*", "5."]
 FRAMES = ["{}", "**{}**", "see\n{}\nend", "[{}](https://example.org)", "- a\n- {}"]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "plain"),
     [
         ("Hello, you & <b>me</b>!", "Hello, you & <b>me</b>!"),
@@ -31,7 +32,7 @@ def test_the_text_of_markdown(text, plain):
     assert markup.plain(text) == plain
 
 
-@pytest.mark.parametrize(
+@try_each(
     "text",
     [
         "5*3*2 = 30",
@@ -98,7 +99,7 @@ def test_a_text_with_many_signs_is_not_parsed(sign, parsed):
     assert parsed == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "plain"),
     [
         ("*a* " * 100 + "b", "a " * 100 + "b"),
@@ -201,7 +202,7 @@ def test_a_text_below_a_title_stays_its_authors():
     assert type(piping.joined("\n", [title, "typed"])) is str
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "filled"),
     [
         ("[a], [b] **why**?", "Ann *1* **why**?"),

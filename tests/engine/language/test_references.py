@@ -14,6 +14,7 @@ from surveys.engine.language.expressions import parse
 from surveys.engine.language.names import VARIABLES
 from surveys.engine.language.references import MAX_COMPARED, ReferenceProblem, check, resolve, variables
 from surveys.engine.script import Block, Bucket, Script, title_case
+from tests.support.cases import try_each
 from tests.support.effort import examples
 
 NAMES = st.from_regex("[a-d][a-d_]{0,11}", fullmatch=True)
@@ -35,7 +36,7 @@ SCRIPT = Script(
 SCORED = replace(SCRIPT, scoring_enabled=True, buckets=(Bucket("Mage"), Bucket("Fire Mage")))
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("name", "expected"),
     [
         ("favGame", 1),
@@ -68,7 +69,7 @@ def test_the_meaning_of_a_name(name: str, expected: int | str | None) -> None:
     assert resolve(name, SCRIPT) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("name", "expected"),
     [
         ("score", "score"),
@@ -110,7 +111,7 @@ def test_earlier_blocks_and_variables_can_be_referred_to() -> None:
     assert check(expression, script=SCRIPT, at=7) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "at", "code", "column", "message"),
     [
         (

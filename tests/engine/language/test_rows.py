@@ -14,6 +14,7 @@ from surveys.engine.language.expressions import parse
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.rows import NotRowsError
 from surveys.engine.language.values import Value
+from tests.support.cases import try_each
 
 NAMES = ["A", "b", "Fav_game", "evenings", "q1", "answer", "score_x", "field.utm_source", "Ünï", "And"]
 LISTS = {"evenings", "q1"}
@@ -33,7 +34,7 @@ def hide(condition: object) -> tuple[str, object]:
     return "hide_when", condition
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         ('NOT((game = "chess"))', show(leaf("game", "eq", "chess"))),
@@ -77,7 +78,7 @@ def test_an_expression_reads_as_rows(text: str, expected: tuple[str, object]) ->
     assert (read.field, read.condition) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "column", "word"),
     [
         ("a = 1 AND score", 11, "stands alone"),

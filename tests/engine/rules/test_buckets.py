@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from surveys.engine.intake.reader import read_blocks
 from surveys.engine.rules import buckets
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Block, Bucket, Option, Script
+from tests.support.cases import try_each
 
 
 def weighed(*keys: str) -> Block:
@@ -31,7 +31,7 @@ def faults(*blocks: Block) -> list[tuple[str, str]]:
     return [(each.field, each.code) for each in violations]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("key", "name"),
     [
         ("fire_mage", "Fire Mage"),

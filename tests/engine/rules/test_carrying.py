@@ -13,6 +13,7 @@ from communities.ground.sent_text import sent_text
 from surveys.engine.language import conditions, expressions, formulas, references, values
 from surveys.engine.rules.carrying import carry
 from surveys.engine.script import Block, Option, Script
+from tests.support.cases import try_each
 from tests.support.effort import examples
 
 OLD = ("red", "5", 'say "hi"', "blue")
@@ -33,7 +34,7 @@ def carried(block: Block, *values: str, name: str = "color", before: Block = COL
     return carry(Script((before, OTHER, block)), sent)[2]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         ('color = "red"', 'color = "crimson"'),
@@ -51,7 +52,7 @@ def test_an_expression_follows_the_value_of_an_option(text: str, expected: str |
     assert carried(asked, "crimson", "6", "say nothing").precondition == (expected or text)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "expected"),
     [
         ('if [color] == "red" then "red" else red', 'if [color] == "crimson" then "red" else red'),

@@ -11,6 +11,7 @@ from surveys.engine.rules import answer_values, compared_values
 from surveys.engine.rules.answer_values import ListedValues
 from surveys.engine.rules.compared_values import MOST, Comparisons
 from surveys.engine.script import Bucket
+from tests.support.cases import try_each
 from tests.support.engine.script_builder import script
 
 CHOICE: dict[str, Any] = {
@@ -53,7 +54,7 @@ def code_of(precondition: str) -> str | None:
     return codes.pop() if codes else None
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("precondition", "expected"),
     [
         ('game = "chess"', None),
@@ -120,7 +121,7 @@ def test_a_value_that_no_answer_has_is_unknown(precondition: str, expected: str 
     assert code_of(precondition) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("precondition", "is_never_true"),
     [
         ("mood > 4", False),
@@ -186,7 +187,7 @@ def test_an_ordering_is_never_true_without_numbers_that_satisfy_it(
     assert code_of(precondition) == ("never_true" if is_never_true else None)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("formula", "code"),
     [
         ('if [game] == "go" then 1 else 0', None),
@@ -232,7 +233,7 @@ def test_a_finding_in_a_condition_names_the_comparison() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("precondition", "message"),
     [
         (

@@ -10,6 +10,7 @@ from surveys.engine.language import references
 from surveys.engine.rules.hints import hints
 from surveys.engine.rules.warnings import MAX_TOKENS, MAX_WARNINGS, warnings
 from surveys.engine.script import Block, Bucket
+from tests.support.cases import try_each
 from tests.support.engine.script_builder import script
 
 TEXT = {"type": "open_text", "name": "why"}
@@ -21,7 +22,7 @@ def found(made: Any) -> list[tuple[object, object]]:
     return [(each["field"], each["code"]) for each in hints(made)]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("prompt", "expected"),
     [
         ("Because of [why]?", []),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,10 +11,11 @@ from surveys.engine.language import conditions, names
 from surveys.engine.language.lexer import NAME_PATTERN
 from surveys.engine.rules import naming
 from surveys.engine.script import title_case
+from tests.support.cases import try_each
 from tests.support.effort import examples
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("prompt", "name"),
     [
         ("How old are you?", "how_old_are_you"),

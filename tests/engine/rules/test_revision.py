@@ -8,13 +8,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pytest
 from django.conf import settings
 
 from surveys.engine.intake.field_paths import BlockPath, stored_paths
 from surveys.engine.rules import carrying, revision
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import ActionConfig, Block, Bucket, Continue, Option, Script
+from tests.support.cases import try_each
 from tests.support.engine.rating import RATING
 
 GAME = Block(
@@ -138,7 +138,7 @@ def test_a_reference_stays_if_expressions_cannot_write_the_new_name() -> None:
     assert {violation.code for violation in violations} == {"unknown_reference"}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("formula", "expected"),
     [
         ('if [favGame] == "[favGame]" then Take [favGame] else [q1]', None),
@@ -166,7 +166,7 @@ def renamed_faults(before: Script, *blocks: Block) -> list[tuple[str, str]]:
     return [(violation.field, violation.code) for violation in violations]
 
 
-@pytest.mark.parametrize("name", ["UserName", "xp_points", "Next_XP_Level"])
+@try_each("name", ["UserName", "xp_points", "Next_XP_Level"])
 def test_a_block_is_not_renamed_to_a_variable_of_prompts(name: str) -> None:
     named = replace(BEFORE, blocks=(replace(GAME, name=name), WHY))
 
@@ -175,7 +175,7 @@ def test_a_block_is_not_renamed_to_a_variable_of_prompts(name: str) -> None:
     assert renamed_faults(named, replace(GAME, name="best"), WHY) == []
 
 
-@pytest.mark.parametrize("key", ["prompt", "when_correct", "when_incorrect"])
+@try_each("key", ["prompt", "when_correct", "when_incorrect"])
 def test_a_text_that_new_names_make_too_long_is_refused(key: str) -> None:
     text = "[favGame]" + "." * 3_990
     thanks = Block("content_block", text, id=9, name="thank_you", section="outro")
@@ -233,7 +233,7 @@ def test_refusals_name_blocks_by_number_and_words() -> None:
     )
 
 
-@pytest.mark.parametrize("folder", ["surveys/engine/rules", "surveys/services/scripts"])
+@try_each("folder", ["surveys/engine/rules", "surveys/services/scripts"])
 def test_no_message_about_a_script_names_a_block_by_its_name_alone(folder: str) -> None:
     """Automatic names such as q3 mean another block to readers who count blocks."""
     files = [*(Path(settings.BASE_DIR) / folder).glob("*.py")]
@@ -316,7 +316,7 @@ def test_a_position_that_another_block_has_taken_is_reported() -> None:
 # --- Scores that were ignored ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("scoring", "sent", "now", "then"),
     [
         (False, {"options"}, False, True),
@@ -337,9 +337,7 @@ def test_ignored_scores_are_remembered_until_options_count(
     assert [block.scores_ignored for block in carried] == [then, False]
 
 
-@pytest.mark.parametrize(
-    ("weights", "is_ignored"), [(None, True), ({}, False), ({"score": Decimal(0)}, False)]
-)
+@try_each(("weights", "is_ignored"), [(None, True), ({}, False), ({"score": Decimal(0)}, False)])
 def test_ignored_scores_are_forgotten_once_points_or_none_are_sent(weights: Any, is_ignored: bool) -> None:
     before = Script((replace(GAME, scores_ignored=True),), scoring_enabled=True)
     options = (Option("a", 11), Option("b", 12, score_values=weights))
@@ -351,7 +349,7 @@ def test_ignored_scores_are_forgotten_once_points_or_none_are_sent(weights: Any,
     assert carried.scores_ignored is is_ignored
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("sent", "is_ignored"),
     [
         ([{"score": Decimal("1.0")}, None], False),

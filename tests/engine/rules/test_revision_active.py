@@ -7,11 +7,10 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from surveys.engine.intake.field_paths import BlockPath
 from surveys.engine.rules import revision
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
+from tests.support.cases import try_each
 from tests.support.engine.rating import RATING
 
 KITCHEN = Block(
@@ -64,7 +63,7 @@ WORDING: list[tuple[int, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("at", "changes"), WORDING)
+@try_each(("at", "changes"), WORDING)
 def test_wording_may_change_while_active(at: int, changes: dict[str, Any]) -> None:
     blocks = list(ACTIVE.blocks)
     blocks[at] = replace(blocks[at], **changes)
@@ -101,7 +100,7 @@ STRUCTURE: list[tuple[int, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("at", "changes", "field"), STRUCTURE)
+@try_each(("at", "changes", "field"), STRUCTURE)
 def test_structure_waits_while_active(at: int, changes: dict[str, Any], field: str) -> None:
     blocks = list(ACTIVE.blocks)
     blocks[at] = replace(blocks[at], **changes)
@@ -151,7 +150,7 @@ def test_blocks_that_nobody_has_seen_are_reordered_while_active() -> None:
     assert frozen(three, one, two, seen={6}) == ["blocks"]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("field", "text"), [("prompt", "You said [q1]."), ("precondition", "q1 = 1"), ("when_correct", "[q1]!")]
 )
 def test_nothing_moves_that_a_text_refers_to_by_position(field: str, text: str) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
-
 from surveys.engine.script import BLOCK_TYPES, QUESTIONS
+from tests.support.cases import try_each
 from tests.support.engine.script_builder import PICTURE
 from tests.support.engine.violations import (
     ACTION,
@@ -84,7 +83,7 @@ def test_a_field_of_another_type_that_says_nothing_is_harmless() -> None:
         assert block_faults({**ONE_OF_EACH[type_], key: HARMLESS[key]}) == [], (key, type_)
 
 
-@pytest.mark.parametrize("type_", BLOCK_TYPES)
+@try_each("type_", BLOCK_TYPES)
 def test_common_fields_are_allowed_on_every_type(type_: str) -> None:
     common = {
         "color": "ffffff",
@@ -96,7 +95,7 @@ def test_common_fields_are_allowed_on_every_type(type_: str) -> None:
     assert block_faults({**ONE_OF_EACH[type_], **common}) == []
 
 
-@pytest.mark.parametrize("type_", sorted(BLOCK_TYPES))
+@try_each("type_", sorted(BLOCK_TYPES))
 def test_only_a_calculated_block_may_have_an_empty_prompt(type_: str) -> None:
     """Rule 3.2."""
     pairs = block_faults({**ONE_OF_EACH[type_], "prompt": ""})
@@ -104,7 +103,7 @@ def test_only_a_calculated_block_may_have_an_empty_prompt(type_: str) -> None:
     assert pairs == ([] if type_ == "calculated_block" else [("prompt", "blank")])
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("raw", "expected"),
     [
         (CALCULATED, []),
@@ -118,8 +117,8 @@ def test_a_calculated_block_has_a_formula(raw: Raw, expected: list[tuple[str, st
     assert block_faults(raw) == expected
 
 
-@pytest.mark.parametrize("type_", ["single_punch", "multi_punch", "ranking"])
-@pytest.mark.parametrize("sent", [{"options": None}, {"options": []}, {}])
+@try_each("type_", ["single_punch", "multi_punch", "ranking"])
+@try_each("sent", [{"options": None}, {"options": []}, {}])
 def test_choices_and_rankings_have_options(type_: str, sent: Raw) -> None:
     """Rule 3.12."""
     raw = {"type": type_, "prompt": "Which?", **sent}
@@ -127,7 +126,7 @@ def test_choices_and_rankings_have_options(type_: str, sent: Raw) -> None:
     assert block_faults(raw) == [("options", "required")]
 
 
-@pytest.mark.parametrize(("count", "expected"), [(1, ["too_few"]), (2, []), (20, []), (21, ["too_many"])])
+@try_each(("count", "expected"), [(1, ["too_few"]), (2, []), (20, []), (21, ["too_many"])])
 def test_a_ranking_takes_2_to_20_items(count: int, expected: list[str]) -> None:
     """Rule 3.12."""
     assert [code for _, code in block_faults({**RANKING, "options": options(count)})] == expected
@@ -137,7 +136,7 @@ def test_a_choice_takes_a_single_option() -> None:
     assert block_faults({**CHOICE, "options": options(1)}) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("type_", "allowed"),
     [
         ("single_punch", {"full_text", "emoji_only", "select_menu", "buttons"}),
@@ -159,7 +158,7 @@ def test_answer_styles_suit_the_type(type_: str, allowed: set[str]) -> None:
     assert block_faults({**ONE_OF_EACH[type_], "answer_style": None}) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("raw", "expected"),
     [
         ({**NUMERIC, "min": 5, "max": 5}, []),
@@ -181,7 +180,7 @@ def test_limits_of_counts_and_values(raw: Raw, expected: list[tuple[str, str]]) 
     assert block_faults(raw) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("top", "expected"),
     [(None, []), (1, []), (2, []), (3, [("rank_top_n", "too_large")]), (0, [("rank_top_n", "too_small")])],
 )
@@ -192,7 +191,7 @@ def test_rank_top_n_is_one_to_the_number_of_items(top: int | None, expected: lis
 # --- Scales ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("raw", "low", "high", "expected"),
     [
         (RATING, None, None, []),
@@ -232,7 +231,7 @@ def test_scales_have_their_range(
     assert block_faults({**raw, "min": low, "max": high}) == expected
 
 
-@pytest.mark.parametrize("key", ["label_left", "label_center", "label_right"])
+@try_each("key", ["label_left", "label_center", "label_right"])
 def test_anchors_are_for_scales_other_than_nps(key: str) -> None:
     """Rule 3.22."""
     assert block_faults({**RATING, "scale": {key: "Bad"}}) == []
@@ -241,7 +240,7 @@ def test_anchors_are_for_scales_other_than_nps(key: str) -> None:
     assert block_faults({**NPS, "scale": {key: None, "icon": "numbers"}}) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("key", "expected"),
     [("label_left", ["conflicting"]), ("label_right", ["conflicting"]), ("label_center", [])],
 )
@@ -254,12 +253,12 @@ def test_anchors_do_not_stand_beside_labels_on_the_points(key: str, expected: li
     assert block_faults(pictured) == []
 
 
-@pytest.mark.parametrize("high", [4, 5])
+@try_each("high", [4, 5])
 def test_a_centre_label_is_accepted_even_without_a_middle_point(high: int) -> None:
     assert block_faults({**RATING, "max": high, "scale": {"label_center": "So so"}}) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("raw", "expected"),
     [
         ({**RATING, "options": points(1, 5, label="so")}, []),
@@ -295,7 +294,7 @@ def test_options_of_a_scale_present_its_points(raw: Raw, expected: list[tuple[st
     assert block_faults(raw) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("given", "expected"),
     [
         (points(1, 2, emoji="👍"), []),
@@ -313,7 +312,7 @@ def test_emoji_as_icon_need_an_emoji_on_each_point(given: object, expected: list
 # --- Actions, pauses, feedback --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("kind", "config", "expected"),
     [
         ("give_xp", {"xp_amount": 0}, []),
@@ -348,8 +347,8 @@ def test_an_action_needs_what_it_gives(
     assert block_faults({**ACTION, "action_kind": kind, "action_config": config}) == expected
 
 
-@pytest.mark.parametrize("raw", [CONTENT, ACTION])
-@pytest.mark.parametrize(
+@try_each("raw", [CONTENT, ACTION])
+@try_each(
     ("sent", "expected"),
     [
         ({"after": "click"}, []),
@@ -370,7 +369,7 @@ def test_one_goes_on_by_a_click_or_after_a_pause(
     assert block_faults({**raw, "continue": sent}) == expected
 
 
-@pytest.mark.parametrize("key", ["when_correct", "when_incorrect"])
+@try_each("key", ["when_correct", "when_incorrect"])
 def test_feedback_needs_a_correct_answer(key: str) -> None:
     assert block_faults({**CHOICE, key: "So."}) == [("correct_answer_ids", "required")]
     assert block_faults({**CHOICE, key: "So.", "correct_answer_index": 0}) == []
@@ -406,7 +405,7 @@ def test_without_declared_buckets_every_key_makes_one() -> None:
     assert block_faults(scored("fire", "anything"), scoring=True) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("source", "expected"),
     [("score_fire", []), ("correct_answers", []), ("score_ice", ["unknown_reference"])],
 )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-import pytest
-
 from surveys.engine.language import formulas, piping, references
 from surveys.engine.rules import carrying
 from surveys.engine.script import Block, Bucket, Script
+from tests.support.cases import try_each
 from tests.support.engine.violations import (
     CALCULATED,
     CHOICE,
@@ -30,7 +29,7 @@ def in_the_middle(formula: object) -> list[Raw]:
     ]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("formula", "code"),
     [
         ("1 + 1", None),
@@ -98,7 +97,7 @@ BLOCKS = (
 )
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("formula", "expected"),
     [
         ("[Fav Game-2] * 2", "[best one] * 2"),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from surveys.engine.language.lexer import MAX_LENGTH
 from surveys.engine.rules.logic import LEAST_SEARCHED, MAX_SEARCHED, NAME_SEARCHED
 from surveys.engine.script import Violation
 from surveys.engine.walk.answers import MAX_TEXT
+from tests.support.cases import try_each
 from tests.support.engine.violations import CALCULATED, CHOICE, CONTENT, MULTI, TEXT, Raw, faults, violations
 
 
@@ -21,7 +20,7 @@ def in_the_middle(**logic: object) -> list[Raw]:
     ]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("expression", "code"),
     [
         ('game = "a"', None),
@@ -75,8 +74,8 @@ def leaf(block: str) -> Raw:
     return {"block": block, "op": "eq", "value": "a"}
 
 
-@pytest.mark.parametrize("key", ["show_when", "hide_when"])
-@pytest.mark.parametrize(
+@try_each("key", ["show_when", "hide_when"])
+@try_each(
     ("condition", "expected"),
     [
         (leaf("game"), []),
@@ -148,7 +147,7 @@ def test_a_block_that_cannot_be_read_makes_no_reference_to_it_wrong() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("condition", "characters"),
     [
         ('"abc" in T', LEAST_SEARCHED),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from surveys.engine.intake import reader
 from surveys.engine.intake.ordering import order_blocks
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Script
+from tests.support.cases import try_each
 from tests.support.engine.violations import (
     CHOICE,
     MULTI,
@@ -30,7 +29,7 @@ def test_values_differ_in_case_or_letters() -> None:
     assert block_faults({**CHOICE, "options": [{"value": "a"}, {"value": "A"}]}) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("one", "other"),
     [("Yes", "Y\u200bes"), ("Yes", "Yes\u3164"), ("a b", "a  b"), ("a b", "a\N{NO-BREAK SPACE}b")],
 )
@@ -49,7 +48,7 @@ def many_options(count: int, value: int, label: int, sign: str = "x") -> list[Ra
     return [{"value": f"{n:03}{sign * (value - 3)}", "label": sign * label} for n in range(count)]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("sent", "expected"),
     [
         (many_options(100, 100, 100), []),
@@ -59,7 +58,6 @@ def many_options(count: int, value: int, label: int, sign: str = "x") -> list[Ra
         (many_options(40, 250, 250), []),
         (many_options(40, 250, 250, "\N{GRINNING FACE}"), [("options", "too_long")]),
     ],
-    ids=lambda value: str(value)[-20:],
 )
 def test_all_options_together_fit_a_step_and_a_page(sent: list[Raw], expected: list[tuple[str, str]]) -> None:
     """Rule 3.38."""
@@ -70,10 +68,8 @@ def one_option(raw: Raw, text: str, style: str | None, **more: object) -> Raw:
     return {**raw, "answer_style": style, "options": [{"value": text, **more}, {"value": "other"}]}
 
 
-@pytest.mark.parametrize("raw", [CHOICE, MULTI], ids=["single", "multi"])
-@pytest.mark.parametrize(
-    ("style", "widest"), [(None, 40), ("full_text", 40), ("buttons", 40), ("select_menu", 50)]
-)
+@try_each("raw", [CHOICE, MULTI])
+@try_each(("style", "widest"), [(None, 40), ("full_text", 40), ("buttons", 40), ("select_menu", 50)])
 def test_options_of_choices_fit_the_width_of_their_style_in_chat(
     raw: Raw, style: str | None, widest: int
 ) -> None:
@@ -85,13 +81,13 @@ def test_options_of_choices_fit_the_width_of_their_style_in_chat(
     assert block_faults(one_option(raw, "é" * (widest + 1), style), chat=False) == []
 
 
-@pytest.mark.parametrize("style", [None, "full_text"])
+@try_each("style", [None, "full_text"])
 def test_items_of_a_ranking_fit_on_buttons(style: str | None) -> None:
     assert block_faults(one_option(RANKING, "a" * 40, style), chat=True) == []
     assert block_faults(one_option(RANKING, "a" * 41, style), chat=True) == [("options[0].value", "too_long")]
 
 
-@pytest.mark.parametrize(("style", "widest"), [(None, 40), ("buttons", 40), ("select_menu", 50)])
+@try_each(("style", "widest"), [(None, 40), ("buttons", 40), ("select_menu", 50)])
 def test_labels_of_scale_points_fit_their_style(style: str | None, widest: int) -> None:
     fits = {**RATING, "max": 2, "answer_style": style, "options": points(1, 2, label="a" * widest)}
     wide = {**fits, "options": points(1, 2, label="a" * (widest + 1))}
@@ -100,7 +96,7 @@ def test_labels_of_scale_points_fit_their_style(style: str | None, widest: int) 
     assert block_faults(wide, chat=True) == [(f"options[{n}].label", "too_long") for n in (0, 1)]
 
 
-@pytest.mark.parametrize("raw", [CHOICE, MULTI, RANKING], ids=["single", "multi", "ranking"])
+@try_each("raw", [CHOICE, MULTI, RANKING])
 def test_emoji_only_is_free_of_widths_and_counts(raw: Raw) -> None:
     assert block_faults(one_option(raw, "👍" * 60, "emoji_only", emoji="👎👎"), chat=True) == []
 
@@ -116,7 +112,7 @@ def test_the_visible_text_is_measured() -> None:
     assert block_faults(one_option(CHOICE, "👍👍", None, label="Short", emoji="👍"), chat=True) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "emoji", "fits"),
     [
         ("Yes", None, True),
@@ -132,7 +128,7 @@ def test_the_visible_text_is_measured() -> None:
         ("<:cat:123>", "👍", False),
     ],
 )
-@pytest.mark.parametrize("style", [None, "full_text", "buttons", "select_menu"])
+@try_each("style", [None, "full_text", "buttons", "select_menu"])
 def test_an_option_carries_one_emoji_at_most_in_chat(
     text: str, emoji: str | None, fits: bool, style: str | None
 ) -> None:
@@ -142,7 +138,7 @@ def test_an_option_carries_one_emoji_at_most_in_chat(
     assert block_faults(raw, chat=False) == []
 
 
-@pytest.mark.parametrize("style", [None, "emoji_only"])
+@try_each("style", [None, "emoji_only"])
 def test_25_options_fit_in_chat_and_one_more_does_not(style: str | None) -> None:
     assert block_faults({**CHOICE, "answer_style": style, "options": options(25)}, chat=True) == []
     assert block_faults({**CHOICE, "answer_style": style, "options": options(26)}, chat=True) == [
@@ -159,7 +155,7 @@ def test_a_stored_script_is_measured_again_by_its_own_order() -> None:
     assert (violation.field, violation.code) == ("script.blocks[0].options[1].value", "too_long")
 
 
-@pytest.mark.parametrize(("length", "faults"), [(97, []), (98, [("prompt", "too_long")])])
+@try_each(("length", "faults"), [(97, []), (98, [("prompt", "too_long")])])
 def test_prompt_and_description_fit_into_a_message_together(
     length: int, faults: list[tuple[str, str]]
 ) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from surveys.engine.intake import reader
 from surveys.engine.intake.ordering import order_blocks, order_patch
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Block, Script
+from tests.support.cases import try_each
 from tests.support.engine.violations import (
     ACTION,
     CALCULATED,
@@ -25,7 +24,7 @@ from tests.support.engine.violations import (
 )
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("one", "other"),
     [
         ("game", "game"),
@@ -51,7 +50,7 @@ def names(raw: list[Raw], before: Script | None = None) -> list[str | None]:
     ]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("given", "expected"),
     [
         ([None, None], ["q0", "q1"]),
@@ -85,7 +84,7 @@ def test_a_block_sent_by_id_without_a_name_keeps_its_own() -> None:
     assert names([TEXT, {**TEXT, "id": 5}, {**TEXT, "id": 6, "name": "new"}], before) == ["q0", "game", "new"]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("positions", "expected"),
     [
         ([None, None, None], "abc"),
@@ -115,7 +114,7 @@ def test_outro_blocks_stand_apart() -> None:
     assert arranged.outro_sent_keys == (frozenset({"type", "prompt", "section", "id"}),)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("raw", "expected"),
     [
         ({}, "abcd"),
@@ -151,19 +150,19 @@ def test_ids_are_sent_once() -> None:
     ]
 
 
-@pytest.mark.parametrize("question", [CHOICE, MULTI, RATING, OPINION, NPS], ids=lambda raw: raw["type"])
+@try_each("question", [CHOICE, MULTI, RATING, OPINION, NPS])
 def test_a_poll_is_one_question_with_content_around_it(question: Raw) -> None:
     assert faults([question], poll=True) == []
     assert faults([CONTENT, question, {**CONTENT, "section": "intro"}], poll=True) == []
     assert faults([question, question], poll=True) == [("blocks[1].type", "too_many")]
 
 
-@pytest.mark.parametrize("other", [TEXT, NUMERIC, RANKING, ACTION, CALCULATED], ids=lambda raw: raw["type"])
+@try_each("other", [TEXT, NUMERIC, RANKING, ACTION, CALCULATED])
 def test_a_poll_holds_no_other_blocks(other: Raw) -> None:
     assert faults([CHOICE, other], poll=True) == [("blocks[1].type", "not_allowed")]
 
 
-@pytest.mark.parametrize("raw", [[], [CONTENT]])
+@try_each("raw", [[], [CONTENT]])
 def test_a_poll_has_a_question(raw: list[Raw]) -> None:
     assert faults(raw, poll=True) == [("blocks", "too_few")]
     assert faults(raw, poll=False) == []

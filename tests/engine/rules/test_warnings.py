@@ -6,12 +6,11 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from surveys.engine.language import names, piping
 from surveys.engine.language.values import json_bytes
 from surveys.engine.rules.warnings import CODES, MAX_WARNINGS, warnings
 from surveys.engine.script import ActionConfig, Block, Bucket, Option, Script, title_case
+from tests.support.cases import try_each
 
 QUESTION = Block("single_punch", "Which?", id=7, name="game", options=(Option("chess", 1), Option("go", 2)))
 IGNORED = replace(QUESTION, scores_ignored=True)
@@ -57,7 +56,7 @@ def test_a_warning_names_its_block() -> None:
     assert warning == {"field": "blocks[1]", "block_id": 8, "block_name": "prize", "code": "double_award"}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("scoring", "advice"),
     [
         (False, "Enable scoring, then write the script again, with them, or with `score_values: {}`"),
@@ -73,7 +72,7 @@ def test_a_warning_of_ignored_points_says_what_to_do(scoring: bool, advice: str)
     assert advice in str(warning["message"])
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("options", "expected"),
     [
         (
@@ -97,7 +96,7 @@ def test_options_that_differ_in_case_alone_are_told(options: tuple[Option, ...],
     assert warned_of(replace(block, type="rating")) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("value", "sign"),
     [
         *((f"Y{sign}es", f"U+{ord(sign):04X}") for sign in "\u00ad\u061c\u200b\u200c\u200d\u2060\ufeff\x01"),
@@ -180,12 +179,12 @@ def test_points_without_options_are_nothing_to_ignore() -> None:
     assert warned_of(replace(IGNORED, options=())) == []
 
 
-@pytest.mark.parametrize("block", [XP, FROM_SCORE])
+@try_each("block", [XP, FROM_SCORE])
 def test_xp_from_a_block_and_at_the_end_is_a_double_award(block: Block) -> None:
     assert warned_of(block, BADGE, ROLE, uses_xp=True) == [("blocks[0]", "double_award")]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("formula", "scoring", "unknown"),
     [
         ("[game] + [gmae] + [gmae]", True, ["gmae"]),
@@ -228,7 +227,7 @@ def test_an_achievement_without_a_description_is_warned_of() -> None:
     assert warned_of(BADGE, known_achievements=None) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("logic", "field"),
     [
         ({}, "precondition"),
@@ -236,7 +235,7 @@ def test_an_achievement_without_a_description_is_warned_of() -> None:
         ({"hide_when": {"block": "game", "op": "eq", "value": "go"}}, "hide_when"),
     ],
 )
-@pytest.mark.parametrize("block", [XP, BADGE, ROLE])
+@try_each("block", [XP, BADGE, ROLE])
 def test_a_conditional_award_reveals_answers_of_an_anonymous_project(
     block: Block, logic: Any, field: str
 ) -> None:
@@ -266,7 +265,7 @@ def test_the_achievements_of_a_script_are_those_its_blocks_grant() -> None:
     assert Script((QUESTION, BADGE, XP, other), outro=(BADGE,)).achievements == {3, 9}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("formula", "tokens"),
     [
         ('if [game] == "chess" then "level [game]" else Go [game-2]!', ["game", "game-2"]),
@@ -288,7 +287,7 @@ def test_brackets_inside_text_of_a_formula_are_warned_of(formula: str, tokens: l
     ] == [True] * len(tokens)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("prompt", "suggested"),
     [
         ("Hi [UserNam]!", "username"),
@@ -330,7 +329,7 @@ def test_a_name_in_a_formula_like_an_automatic_name_says_how_the_name_is_written
     ]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("precondition", "shown", "declared", "field"),
     [
         ('field.customer = "vip"', None, (), "blocks[0].precondition"),
@@ -352,7 +351,7 @@ def test_a_condition_on_a_field_that_the_page_does_not_take_is_warned_of(
     assert {each["code"] for each in warned} <= {"undeclared_field"}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("name", "kind", "declared", "is_warned"),
     [
         ("skip", "open_text", (), True),
@@ -388,7 +387,7 @@ OTHER = Block("open_text", "Why?", id=21, name="why")
 POSITION = {"variable": "q3", "op": "eq", "value": "x"}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("fields", "places"),
     [
         ({"prompt": "[q3] and [q3]"}, ["prompt"]),
@@ -440,7 +439,7 @@ BUCKET = Bucket("Fire Mage")
 ALL_VARIABLES = sorted(names.VARIABLES | names.bucket_variables(BUCKET.key))
 
 
-@pytest.mark.parametrize("spelt", [str, str.upper, title_case])
+@try_each("spelt", [str, str.upper, title_case])
 def test_a_block_with_the_name_of_a_variable_is_warned_of(spelt: Any) -> None:
     scored = {"scoring_enabled": True, "buckets": (BUCKET,)}
     for variable in [*ALL_VARIABLES, *PROMPT_VARIABLES]:
@@ -463,7 +462,7 @@ SCORE = replace(OTHER, name="Score", prompt="How many?")
 USER = replace(OTHER, name="userName")
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("fields", "places"),
     [
         ({"prompt": "[score] [score]", "when_correct": "[answer]"}, ["prompt"]),
@@ -526,7 +525,7 @@ def test_values_that_no_answer_has_are_warned_of() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["x{n}", "x{n}" + "y" * 55])
+@try_each("name", ["x{n}", "x{n}" + "y" * 55])
 def test_a_script_has_as_many_warnings_as_a_reader_can_use(name: str) -> None:
     names = [f"[{name.format(n=n)}]" for n in range(25)]
     sums = [replace(SUM, id=n, name=f"sum{n}", calculated_formula="+".join(names)) for n in range(200)]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import pytest
-
 from surveys.engine.intake.field_paths import stored_paths
 from surveys.engine.rules import xp
 from surveys.engine.script import ActionConfig, Block, Bucket, Option, Script
+from tests.support.cases import try_each
 
 
 def question(*points: dict[str, int], type: str = "single_punch", **fields: object) -> Block:
@@ -31,7 +30,7 @@ QUIZ = (
 )
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("blocks", "most"),
     [
         ((), 0),

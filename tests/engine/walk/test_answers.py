@@ -7,6 +7,7 @@ import pytest
 from surveys.engine.script import Block
 from surveys.engine.walk import answers
 from surveys.engine.walk.answers import AnswerRow, InvalidAnswer
+from tests.support.cases import try_each
 from tests.support.engine import script_builder
 
 RED, GREEN, BLUE = 10, 11, 12
@@ -24,7 +25,7 @@ def refusal(block: Block, raw) -> tuple[str, str]:
     return caught.value.violation.field, caught.value.violation.code
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("type", "fields", "raw", "expected"),
     [
         ("single_punch", {}, {"option_id": RED}, {"option_ids": [RED]}),
@@ -83,7 +84,7 @@ def test_an_answer_that_fits_becomes_a_reply(type, fields, raw, expected):
     assert reply == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("type", "fields", "raw", "expected"),
     [
         ("single_punch", {}, {"option_id": 99}, ("option_id", "not_found")),
@@ -159,7 +160,7 @@ def test_a_number_of_many_digits_is_stored_as_sent():
     assert answers.value(block, reply) == Decimal("0.1234567890123456789012345678901234567890")
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("type", "reply", "expected"),
     [
         ("single_punch", {"option_ids": [GREEN]}, [AnswerRow(0, "green", GREEN)]),
@@ -178,7 +179,7 @@ def test_a_reply_is_stored_as_rows(type, reply, expected):
     assert rows == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("type", "reply", "value", "shown"),
     [
         ("single_punch", {"option_ids": [GREEN]}, "green", "Leaf green"),
@@ -205,7 +206,7 @@ def test_a_scale_shows_its_points_label():
     assert answers.display_text(block, {"number": "4"}) == "Point 4"
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("type", "fields", "reply", "expected"),
     [
         ("single_punch", {}, {"option_ids": [RED]}, True),

@@ -5,6 +5,7 @@ import pytest
 from surveys.engine.script import FORMATS
 from surveys.engine.walk import answers, defaults, formats
 from surveys.engine.walk.answers import InvalidAnswer
+from tests.support.cases import try_each
 from tests.support.engine.script_builder import script
 
 ONE_LINE = "Answer in one line, without line breaks."
@@ -14,7 +15,7 @@ def question(format_):
     return script({"type": "open_text", "name": "B", "format": format_}).blocks[0]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("format_", "text"),
     [
         ("line", "Two words & <signs>"),
@@ -39,7 +40,7 @@ def test_an_answer_in_the_format_is_taken_as_it_is(format_, text):
     assert answers.parse(question(format_), {"value": f" {text}\n"}) == {"text": text}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("format_", "text"),
     [
         ("email", "ann"),
@@ -84,8 +85,8 @@ def test_another_answer_is_refused_with_an_example(format_, text):
     assert formats.example_of(format_) in violation.message
 
 
-@pytest.mark.parametrize("format_", FORMATS)
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\u2028", "\x0b"])
+@try_each("format_", FORMATS)
+@try_each("end", ["\n", "\r\n", "\u2028", "\x0b"])
 def test_no_format_has_line_breaks(format_, end):
     """Rule 6.132."""
     text = f"ann@example.org{end}bob@example.org"
@@ -98,7 +99,7 @@ def test_text_without_a_format_has_as_many_lines_as_one_likes():
     assert answers.parse(question(None), {"value": "a\nb"}) == {"text": "a\nb"}
 
 
-@pytest.mark.parametrize("format_", [name for name in FORMATS if name != "line"])
+@try_each("format_", [name for name in FORMATS if name != "line"])
 def test_every_example_is_an_answer(format_):
     example = formats.example_of(format_)
 

@@ -1,8 +1,7 @@
 """The range of questions ahead: earlier answers have decided some, and later ones decide others."""
 
-import pytest
-
 from surveys.engine.walk import runner
+from tests.support.cases import try_each
 from tests.support.engine import script_builder
 
 CHOICE = {"type": "single_punch", "options": ["yes", "no"]}
@@ -29,7 +28,7 @@ SCRIPT = script_builder.script(
 )
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("answers", "ranges"),
     [
         (["no"], [(2, 5), (2, 2), (2, 2), (1, 1)]),

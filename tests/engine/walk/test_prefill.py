@@ -9,6 +9,7 @@ import pytest
 from surveys.engine.script import Option
 from surveys.engine.walk import prefill, runner
 from surveys.engine.walk.prefill import Prefill
+from tests.support.cases import try_each
 from tests.support.engine import script_builder
 
 CHOICE = {"type": "single_punch", "options": ["red", {"value": "g", "label": "Green"}]}
@@ -29,7 +30,7 @@ def passed(script: Any, **texts: str) -> Any:
     return prefill.passed(script, runner.begin(script).state, ahead).path
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("raw", "texts", "expected"),
     [
         (CHOICE, ["red"], {"option_ids": [10]}),
@@ -58,7 +59,7 @@ def test_what_answers_a_question_is_filled_in(raw: Any, texts: list[str], expect
     assert reply(raw, *texts) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("raw", "texts"),
     [
         (CHOICE, ["blue"]),
@@ -131,7 +132,7 @@ def test_a_graded_question_waits_while_scoring_is_on() -> None:
     assert passed(script_builder.script(graded, TEXT), b1="red") == (1,)
 
 
-@pytest.mark.parametrize("earlier", [{"text": "other"}, {"skipped": True}])
+@try_each("earlier", [{"text": "other"}, {"skipped": True}])
 def test_a_question_with_an_answer_waits_after_a_step_back(earlier: Any) -> None:
     script = script_builder.script(TEXT, TEXT)
     state = runner.back(script, runner.answer(script, runner.begin(script).state, earlier).state).state

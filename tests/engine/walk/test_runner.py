@@ -7,6 +7,7 @@ import pytest
 from surveys.engine.script import PICTURE_FIELDS
 from surveys.engine.walk import counting, presentation, runner
 from surveys.engine.walk.runner import State
+from tests.support.cases import try_each
 from tests.support.engine import script_builder
 
 TALKS = sorted(Path(__file__).with_name("conversations").glob("*.json"))
@@ -61,7 +62,7 @@ def walked(script, *replies, state=None):
     return state
 
 
-@pytest.mark.parametrize("file", TALKS, ids=lambda file: file.stem)
+@try_each("file", TALKS)
 def test_a_recorded_talk_goes_as_it_went(file):
     talk = json.loads(file.read_text())
     script = script_builder.script(*talk["blocks"], **talk.get("script", {}))
@@ -199,7 +200,7 @@ def test_progress_grows_from_nothing_to_one():
     assert values == [0.0, 0.25, 0.5, 0.75, 1.0]
 
 
-@pytest.mark.parametrize("token", ["[UserName]", "[username]"])
+@try_each("token", ["[UserName]", "[username]"])
 def test_tokens_are_filled_and_unknown_ones_stay(token):
     script = script_builder.script({**TEXT, "name": "Pet"}, SAYING)
     state = walked(script, {"text": "[UserName] the <b>cat</b>"})
@@ -209,7 +210,7 @@ def test_tokens_are_filled_and_unknown_ones_stay(token):
     assert text == "Ann: [UserName] the <b>cat</b>, [UserName] the <b>cat</b>, [Q9], , 5 [x y]."
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("scored", "reply", "expected"),
     [
         (True, {"option_ids": [10]}, "Right: red."),

@@ -7,13 +7,13 @@ from decimal import Decimal
 from itertools import combinations
 from typing import Any
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from surveys.engine.script import Bucket
 from surveys.engine.walk import answers, scoring
 from surveys.engine.walk.answers import SKIPPED
+from tests.support.cases import try_each
 from tests.support.engine import script_builder
 
 
@@ -41,7 +41,7 @@ def chosen(*places: int) -> dict[str, Any]:
     return {"option_ids": [10 + place for place in places]}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("asked", "reply", "points"),
     [
         (block("single_punch", 1, 2.5), chosen(1), "2.5"),
@@ -62,7 +62,7 @@ def test_the_points_of_a_reply(asked: Any, reply: Any, points: str) -> None:
     assert scoring.points_by_bucket(asked, reply).get("other", 0) == 0
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("asked", "most"),
     [
         (block("single_punch", 1, 3, 2), 3),
@@ -179,7 +179,7 @@ def test_a_script_written_before_scoring_scores_nothing_but_is_graded() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("asked", "reply", "is_right"),
     [
         (block("single_punch", 1, 2, correct_answer_ids=[11]), chosen(1), True),

@@ -25,10 +25,13 @@ LEADS_ADMINS_ON = "302 404 403 403 403 302 404 404"
 INCOMPLETE_FOR_ADMINS = "302 404 403 403 403 422 404 404"
 PROVEN_ALREADY = "302 403 403 403 403 403 403 403"
 
+NO_KEY = " ".join(["401"] * 8)
+
 TABLE: dict[str, tuple[str, str]] = {
     "": (LEADS_ON, SAME),
     "healthz": (ANYBODY, NO_SUCH_METHOD),
     "readyz": (ANYBODY, NO_SUCH_METHOD),
+    "mcp": (NO_SUCH_METHOD, NO_KEY),
     "metrics": (NOTHING, SAME),
     "robots.txt": (ANYBODY, NO_SUCH_METHOD),
     "docs": (ANYBODY, NO_SUCH_METHOD),

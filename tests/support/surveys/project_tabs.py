@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -120,6 +121,18 @@ def analysis(made, status="completed", **fields):
 
 def send(staff: Staff, project: Project, page: str, /, **changes: Any) -> Any:
     """Send the form of a tab as a browser does, with these changes; None empties a field."""
-    address = tab(project.pk, page)
-    sent = {**form_of(staff.client.get(address)), **changes}
-    return staff.client.post(address, {key: value for key, value in sent.items() if value is not None})
+    (answer,) = send_by_turns(staff, project, [(page, changes)])
+    return answer
+
+
+def send_by_turns(staff: Staff, project: Project, sent: Iterable[tuple[str, dict[str, Any]]]) -> list[Any]:
+    """Send forms of tabs again and again, each time with changes to their first values."""
+    forms: dict[str, dict[str, Any]] = {}
+    answers = []
+    for page, changes in sent:
+        address = tab(project.pk, page)
+        if page not in forms:
+            forms[page] = form_of(staff.client.get(address))
+        values = {key: value for key, value in (forms[page] | changes).items() if value is not None}
+        answers.append(staff.client.post(address, values))
+    return answers

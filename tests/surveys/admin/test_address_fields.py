@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -19,10 +20,17 @@ USES = {**CHOICE, "name": "colour", "precondition": 'NOT((field.campaign = "mail
 
 def saved(project: Project, *, follow: bool = True, **changes: str) -> str:
     """The page after the form was sent with these changes."""
+    (page,) = saved_by_turns(project, [changes], follow=follow)
+    return page
+
+
+def saved_by_turns(project: Project, sent: Iterable[dict[str, str]], *, follow: bool = True) -> list[str]:
+    """The pages after the form was sent again and again, each time with these changes to its first values."""
     client = project_staff().client
     address = tab(project.pk, "delivery")
-    response = client.post(address, {**form_of(client.get(address)), **changes}, follow=follow)
-    return html.unescape(response.content.decode())
+    form = form_of(client.get(address))
+    pages = [client.post(address, form | changes, follow=follow) for changes in sent]
+    return [html.unescape(page.content.decode()) for page in pages]
 
 
 def made_with(*blocks: Any, **fields: Any) -> Project:
@@ -36,9 +44,9 @@ def names_of(project: Project) -> Any:
     return project.hidden_fields
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_a_fault_is_told_in_the_words_of_the_form() -> None:
+    made = made_with()
+    faults = [
         ("First Name", "“First Name” cannot be a name: use up to 40 small letters (a to z), digits and _."),
         ("x" * 41, f"“{'x' * 41}” cannot be a name"),
         ("x" * 400, f"“{'x' * 59}…” cannot be a name"),
@@ -49,15 +57,13 @@ def names_of(project: Project) -> Any:
         (f"a: {'x' * 501}", "A value of “a” is longer than 500 characters."),
         ("\n".join(f"a{n}" for n in range(21)), "There can be at most 20 names; here are 21."),
         ("skip", "The page's address uses the word “skip” itself: please give the field another name."),
-    ],
-)
-def test_a_fault_is_told_in_the_words_of_the_form(text: str, message: str) -> None:
-    made = made_with()
+    ]
 
-    page = saved(made, address_fields=text)
+    pages = saved_by_turns(made, ({"address_fields": text} for text, _ in faults))
 
-    assert message in page
-    assert "hidden_fields" not in page
+    for (_, message), page in zip(faults, pages, strict=True):
+        assert message in page
+        assert "hidden_fields" not in page, message
     assert names_of(made) == []
 
 

@@ -61,7 +61,7 @@ def test_a_project_is_given_all_settings(staff: Staff) -> None:
     assert settings["end"] == {"url": "https://example.com/", "label": "Home", "redirect": True}
     assert settings["quotas"] == [{"where": 'language = "de"', "limit": 20, "message": "Enough."}]
     end = {"where": 'language = "en"', "message": None, "url": "https://example.com/en", "label": None}
-    assert settings["ends"] == [{**end, "redirect": False}]
+    assert settings["ends"] == [{**end, "redirect": False, "screen_out": False}]
 
 
 def test_what_is_set_is_shown_and_saved_again_unchanged(staff: Staff) -> None:

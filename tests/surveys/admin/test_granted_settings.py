@@ -169,7 +169,7 @@ def test_editors_write_no_script_that_tells_who_answered_what() -> None:
     project = draft(privacy_mode="semi-private")
 
     assert written(project, LINK) == {"blocks[1].prompt"}
-    assert written(project, TOLD) == {"blocks[1].action_kind"}
+    assert written(project, TOLD) == {"blocks[1].precondition", "blocks[1].action_kind"}
     assert written(draft(privacy_mode="transparent"), LINK, TOLD) == set()
     assert written(project, GIFT) == set()
     assert written(project, {**TOLD, "name": "more"}, LINK, level=Level.OWN) == set()
@@ -197,6 +197,113 @@ def test_the_editor_names_them_while_one_writes() -> None:
 
     assert [each["field"] for each in checked[Level.EDIT]["violations"]] == [
         "blocks[1].prompt",
+        "blocks[2].precondition",
         "blocks[2].action_kind",
     ]
     assert checked[Level.OWN]["violations"] == []
+
+
+Q = {"type": "single_punch", "prompt": "Is your boss good?", "options": [{"value": "yes"}, {"value": "no"}]}
+SEEN = {**Q, "name": "seen", "precondition": 'field.employee != "103"'}
+FORMULA = {
+    "type": "calculated_block",
+    "name": "calc",
+    "prompt": "x",
+    "calculated_formula": 'if [Q0] = "red" then 1 else 0',
+}
+BY_FORMULA = {**GIFT, "precondition": "Calc = 1"}
+BY_SCORE = {**GIFT, "action_config": {"source_key": "score"}}
+BRANCH = {**LINK, "prompt": "Thanks.", "precondition": 'Q0 = "red"'}
+
+
+@pytest.mark.parametrize(
+    ("block", "field"),
+    [
+        (SEEN, "precondition"),
+        (FORMULA, "calculated_formula"),
+        ({**Q, "show_when": {"block": "Q0", "op": "eq", "value": "red"}}, "show_when"),
+    ],
+)
+def test_editors_write_no_conditions_and_formulas(block: Any, field: str) -> None:
+    """Rule 1.152."""
+    project = draft(privacy_mode="semi-private", hidden_fields=["employee"])
+
+    assert written(project, block) == {f"blocks[1].{field}"}
+    assert written(draft(privacy_mode="transparent", hidden_fields=["employee"]), block) == set()
+    assert written(project, block, level=Level.OWN) == set()
+    assert written(project) == set()
+    assert written(project, to=lambda each: {**each, "prompt": "Is it?"}) == set()
+
+
+def changed(which: str, **fields: Any) -> Any:
+    return lambda block: {**block, **fields} if block["name"] == which else block
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (changed("gift", precondition="Calc = 0"), "blocks[2].precondition"),
+        (changed("gift", precondition=None), "blocks[2].precondition"),
+        (changed("calc", calculated_formula="1"), "blocks[1].calculated_formula"),
+        (changed("q0", prompt="Is your boss good?"), "blocks[0].prompt"),
+        (changed("q0", options=[{"value": "red"}, {"value": "boss"}]), "blocks[0].options"),
+        (
+            changed("q0", id=None, options=[{"value": "red"}, {"value": "boss"}]),
+            "blocks[1].calculated_formula",
+        ),
+    ],
+)
+def test_editors_change_nothing_on_which_a_gift_depends(change: Any, field: str) -> None:
+    """Rule 1.152."""
+    project = draft(privacy_mode="semi-private")
+    assert written(project, FORMULA, BY_FORMULA, level=Level.OWN) == set()
+
+    assert field in written(project, to=change)
+    assert written(project, to=changed("q0", name="colour")) == set()
+    assert written(project, to=changed("gift", prompt="Well done.")) == set()
+
+
+def test_gifts_by_a_score_depend_on_answers_too() -> None:
+    """Rule 1.90."""
+    project = draft(privacy_mode="semi-private", scoring_enabled=True)
+
+    assert written(project, BY_SCORE) == {"blocks[1].action_kind"}
+    assert written(project, BY_SCORE, level=Level.OWN) == set()
+    assert written(project, to=changed("gift", prompt="Well done.")) == set()
+
+
+def test_editors_write_no_link_into_what_some_see() -> None:
+    """Rule 1.90."""
+    project = draft(privacy_mode="semi-private")
+    assert written(project, BRANCH, level=Level.OWN) == set()
+
+    linked = changed("bye", prompt="[Read this](https://collector.example/no)")
+
+    assert written(project, to=linked) == {"blocks[1].prompt"}
+    assert written(project, to=changed("bye", prompt="Bye.")) == set()
+
+
+def test_no_link_on_an_anonymous_project_depends_on_answers() -> None:
+    """Rule 1.154."""
+    project = draft(privacy_mode="anonymous", hidden_fields={"team": ["a", "b"]})
+    link = {**BRANCH, "prompt": "[Read this](https://collector.example/no)"}
+    right = {**Q, "correct_answer_index": 0, "when_correct": "[Right](https://collector.example/right)"}
+
+    assert written(project, link, level=Level.OWN) == {"blocks[1].precondition"}
+    assert written(project, right, level=Level.OWN) == {"blocks[1].when_correct"}
+    assert written(project, BRANCH, level=Level.OWN) == set()
+    assert (
+        written(project, {**link, "name": "team", "precondition": 'field.team = "a"'}, level=Level.OWN)
+        == set()
+    )
+
+
+def test_editors_leave_what_expressions_of_settings_select() -> None:
+    """Rule 1.152."""
+    project = draft(privacy_mode="semi-private")
+    assert refused(project, Level.OWN, quotas=[QUOTA]) == set()
+
+    again = {"type": "single_punch", "name": "q0", "prompt": "Boss?", "options": [{"value": "red"}]}
+
+    assert written(project, to=lambda each: again if each["name"] == "q0" else each) == {"blocks"}
+    assert written(project, to=changed("q0", name="colour")) == set()

@@ -6,6 +6,8 @@ import io
 from typing import Any
 
 import pytest
+from django.urls import reverse
+from django.utils import timezone
 from openpyxl import Workbook
 
 from communities.models import AuditEntry, Mail, Member
@@ -151,3 +153,54 @@ def test_personal_links_send_declared_attributes_along(privacy: str, expected: d
 
     link = PersonalLink.objects.get(member=member)
     assert fields.of_link(link, Project.objects.get(pk=made["id"])) == expected
+
+
+def test_attributes_go_along_and_are_told_by_admins_alone() -> None:
+    """Rule 1.155."""
+    admin = Caller()
+    creator = admin.beside("creator")
+    made = creator.make_open(TEXT, privacy_mode="semi-private", settings={"hidden_fields": ["team"]})
+    by = {}
+    for caller in (creator, admin):
+        member = MemberFactory.create(community=admin.community, attributes={"team": "North"})
+        choice = Choice(Who.SEARCH, member_id=member.pk)
+        mailing.make_links(actor=caller.actor, project_id=int(made["id"]), choice=choice, at=timezone.now())
+        by[caller] = str(member.pk)
+
+    def told(caller: Caller) -> tuple[Any, Any]:
+        listed = caller.get(f"/projects/{made['id']}/links").json()["data"]
+        file = caller.get(f"/projects/{made['id']}/links/export?format=csv")
+        return {each["member_id"]: each["metadata"] for each in listed}, b"North" in b"".join(file)
+
+    assert told(admin) == ({by[creator]: None, by[admin]: {"team": "North"}}, True)
+    assert told(creator) == ({by[creator]: None, by[admin]: None}, False)
+    own = creator.post(f"/projects/{made['id']}/links", {"member_id": by[admin], "metadata": {"team": "x"}})
+    assert own.json()["metadata"] == {"team": "x"}
+    newest = creator.get(f"/projects/{made['id']}/links").json()["data"][0]
+    assert newest["metadata"] == {"team": "x"}
+
+
+def test_the_page_of_links_names_what_they_carry() -> None:
+    """Rule 1.155."""
+    admin = Staff(community=scenario.community())
+    made = scenario.project(scenario.TEXT, privacy_mode="semi-private", hidden_fields=["team", "floor"])
+    creator = Staff("creator", community=scenario.community())
+    address = reverse("admin:surveys_project_share_links_send", args=[made.pk])
+
+    assert "about the member as team, floor" in text_of(admin.client.get(address))
+    Project.objects.filter(pk=made.pk).update(author_id=creator.user.pk)
+    page = creator.client.get(address)
+    assert page.status_code == 200
+    assert "about the member" not in text_of(page)
+
+
+def test_a_member_has_at_most_fifty_attributes(staff: Staff) -> None:
+    """Rule 12.204."""
+    known = {f"a{n}": "x" for n in range(49)}
+    MemberFactory.create(community=staff.community, email="ada@example.org", attributes=known)
+
+    refused = send(staff, "E-mail\tOne\tTwo\nada@example.org\t1\t2\n", "add")
+    send(staff, "E-mail\tOne\nada@example.org\t1\n", "add")
+
+    assert "ada@example.org would have 51 attributes, and at most 50 are kept." in text_of(refused)
+    assert len(Member.objects.get(email="ada@example.org").attributes) == 50

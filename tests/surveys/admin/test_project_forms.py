@@ -16,7 +16,7 @@ from surveys.services.representations.project import project_as_json
 from tests.factories import CommunitySettingsFactory, MemberFactory, VerifiedSourceFactory
 from tests.support.staff import Staff
 from tests.support.surveys import scenario
-from tests.support.surveys.project_tabs import LIST, draft, form_of, project_staff, send, tab
+from tests.support.surveys.project_tabs import LIST, draft, form_of, project_staff, send, send_by_turns, tab
 from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db
@@ -159,9 +159,10 @@ def test_buckets_are_lines(staff: Staff) -> None:
     assert [each["name"] for each in told(project)["scoring"]["buckets"]] == ["Strategy", "Tactics"]
 
 
-@pytest.mark.parametrize(
-    ("name", "changes", "field", "words"),
-    [
+def test_what_is_wrong_is_said_at_the_field_and_nothing_typed_is_lost(staff: Staff) -> None:
+    project = draft()
+    before = told(project)
+    wrong: list[tuple[str, dict[str, Any], str, str]] = [
         ("delivery", {"border_color": "red"}, "border_color", "Colour"),
         ("delivery", {"image_url": "ftp://x"}, "image_url", ""),
         ("delivery", {"post_channel_id": "x"}, "post_channel_id", "Channel"),
@@ -183,21 +184,16 @@ def test_buckets_are_lines(staff: Staff) -> None:
         ("look", {"chart_emoji": "♞♞"}, "chart_emoji", "Sign of a bar must be one visible character."),
         ("rewards", {"achievement_id": "0"}, "achievement_id", "Number of the achievement"),
         ("rewards", {"buckets": "A\na"}, "buckets", "Buckets must have"),
-    ],
-)
-def test_what_is_wrong_is_said_at_the_field_and_nothing_typed_is_lost(
-    staff: Staff, name: str, changes: dict[str, Any], field: str, words: str
-) -> None:
-    project = draft()
-    before = told(project)
+    ]
 
-    page = send(staff, project, name, **changes)
+    pages = send_by_turns(staff, project, ((name, changes) for name, changes, _, _ in wrong))
 
-    form = page.context["form"]
-    assert page.status_code == 200
-    assert words in str(form.errors[field]), form.errors
-    assert "`" not in str(form.errors)
-    assert {key: form[key].value() for key in changes} == changes
+    for (_, changes, field, words), page in zip(wrong, pages, strict=True):
+        form = page.context["form"]
+        assert page.status_code == 200, changes
+        assert words in str(form.errors[field]), form.errors
+        assert "`" not in str(form.errors), changes
+        assert {key: form[key].value() for key in changes} == changes
     assert told(project) == before
 
 

@@ -16,6 +16,7 @@ from surveys.services.ai_work.analysis import differences
 from surveys.services.ai_work.analysis.differences import _Table, _told
 from surveys.services.ai_work.analysis.texts import WRITTEN_BY_US, well_founded
 from tests.support.caller import CHOICE, TEXT
+from tests.support.cases import try_each
 from tests.support.surveys import scenario
 from tests.support.surveys.analyses import (
     Reads,
@@ -51,7 +52,7 @@ def analysed_then(*blocks: dict[str, Any]) -> Analysis:
     return Analysis(completed_at=MAY, blocks_as_json=orjson.dumps(blocks).decode())
 
 
-@pytest.mark.parametrize("rows", [([30, 20], [15, 35]), ([12, 30, 18], [40, 22, 9], [20, 20, 20])])
+@try_each("rows", [([30, 20], [15, 35]), ([12, 30, 18], [40, 22, 9], [20, 20, 20])])
 def test_the_test_is_pearsons(rows: tuple[list[int], ...]) -> None:
     expected = chi2_contingency(rows, correction=False)
 
@@ -61,7 +62,7 @@ def test_the_test_is_pearsons(rows: tuple[list[int], ...]) -> None:
     assert 0 < effect < 1
 
 
-@pytest.mark.parametrize("rows", [([3, 2], [2, 3]), ([50, 0], [50, 1]), ([0, 0], [0, 0])])
+@try_each("rows", [([3, 2], [2, 3]), ([50, 0], [50, 1]), ([0, 0], [0, 0])])
 def test_small_tables_are_not_tested(rows: tuple[list[int], ...]) -> None:
     assert table(*rows).test() == (1.0, 0.0)
 
@@ -109,14 +110,14 @@ def test_answers_since_an_analysis_are_held_against_those_before() -> None:
     )
 
 
-@pytest.mark.parametrize(("since", "is_told"), [(9, False), (10, True)])
+@try_each(("since", "is_told"), [(9, False), (10, True)])
 def test_fewer_than_ten_answers_since_are_too_few(since: int, is_told: bool) -> None:
     told = differences.since(analysed_then(choice(105, 95)), [choice(105, 95 + since)])
 
     assert bool(told) == is_told
 
 
-@pytest.mark.parametrize(("text", "is_founded"), [("41 %", True), ("42 %", False), ("41.3 %", True)])
+@try_each(("text", "is_founded"), [("41 %", True), ("42 %", False), ("41.3 %", True)])
 def test_a_number_may_be_rounded_and_not_changed(text: str, is_founded: bool) -> None:
     assert (unfounded(text, ["41.29 %"]) == []) == is_founded
 

@@ -8,6 +8,7 @@ import pytest
 from communities.models import Member
 from surveys.models import Conversation, Project
 from tests.support.caller import Caller, faults, refusal
+from tests.support.cases import try_each
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
@@ -98,7 +99,7 @@ def test_a_respondent_that_cannot_be_is_refused_by_field(admin, body, violation)
     assert not Conversation.objects.exists()
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("body", "field"),
     [
         ({}, "block_id"),

@@ -9,6 +9,7 @@ import pytest
 from surveys.engine.script import Continue, Scale
 from surveys.engine.walk.defaults import NPS_ENDS
 from tests.support.caller import Caller
+from tests.support.cases import try_each
 from tests.support.surveys import scenario
 
 pytestmark = pytest.mark.django_db
@@ -169,11 +170,9 @@ def test_an_empty_list_is_a_skip_where_that_is_allowed(caller, block, body, requ
     assert caller.post(f"/conversations/{told['id']}/answers", sent).status_code == status
 
 
-@pytest.mark.parametrize("required", [True, False])
-@pytest.mark.parametrize(
-    "body", [{}, {"value": None}, {"skip": False}, {"option_id": None, "ranking": None}], ids=str
-)
-@pytest.mark.parametrize("kind", ["nps", "open_text", "open_numeric"])
+@try_each("required", [True, False])
+@try_each("body", [{}, {"value": None}, {"skip": False}, {"option_id": None, "ranking": None}])
+@try_each("kind", ["nps", "open_text", "open_numeric"])
 def test_a_body_without_an_answer_is_refused_also_where_a_skip_is_allowed(caller, kind, body, required):
     """Rule 6.20."""
     told = begun(caller, {"type": kind, "required": required})

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.caller import Caller, faults, refusal
+from tests.support.cases import try_each
 from tests.support.instruments.blocks import choice, computes, option, says
 from tests.support.instruments.respondent import Sitting, build
 from tests.support.surveys import event_log
@@ -163,7 +164,7 @@ def test_metadata_at_its_limits_is_kept(caller: Caller, metadata: dict[str, str]
     assert sit(caller, survey(caller, COLOUR), metadata=metadata)["metadata"] == metadata
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("metadata", "fault"),
     [
         ({f"key_{n}": "x" for n in range(21)}, ("metadata", "too_many")),
@@ -210,7 +211,7 @@ def test_declared_fields_are_read_back(caller: Caller, declared: object) -> None
     assert caller.get(f"/projects/{made['id']}").json()["settings"]["hidden_fields"] == declared
 
 
-@pytest.mark.parametrize(
+@try_each(
     "declared",
     [
         "utm_source",

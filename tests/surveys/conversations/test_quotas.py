@@ -320,13 +320,15 @@ def test_a_quota_over_answers_has_no_words_of_its_own_on_an_anonymous_project() 
     assert faults(answer) == {("settings.quotas[1].message", "not_allowed")}
 
 
-def test_members_read_no_quotas() -> None:
+def test_members_read_no_quotas_and_no_ends() -> None:
     """Rule 7.121."""
     caller = Caller()
-    project = open_to_all(caller, quotas=[RED])
+    end = {"where": RED["where"], "url": "https://a.example/red"}
+    project = open_to_all(caller, quotas=[RED], ends=[end])
     listed, one = "/projects", f"/projects/{project['id']}"
 
     for access, count in (("admin", 1), ("creator", 1), ("member", 0)):
         reader = caller.beside(access)
         told = [reader.get(one).json(), *reader.get(listed).json()["data"]]
         assert [len(each["settings"]["quotas"]) for each in told] == [count, count]
+        assert [len(each["settings"]["ends"]) for each in told] == [count, count]

@@ -130,6 +130,8 @@ def test_what_an_analysis_read_in_it_is_forgotten() -> None:
     talk.answer("x")
 
     assert Reading.objects.count() == 0
+    [response] = listed(caller, project, SCREENED)
+    assert [each["value"] for each in response["answers"]] == ["because", "x"]
 
 
 def test_it_gives_nothing_and_uses_an_attempt_of_its_respondent() -> None:
@@ -238,6 +240,19 @@ def test_the_data_of_a_person_have_what_was_screened_out() -> None:
 
     assert response["outcome"] == "screened_out"
     assert [each["value"] for each in response["answers"]] == ["red"]
+
+
+def test_a_project_with_screened_out_responses_keeps_its_privacy() -> None:
+    """Rules 1.43 and 6.410."""
+    caller = Caller()
+    project = screening(caller)
+    answered(caller, project, "red")
+    caller.post(f"/projects/{project['id']}/close", {})
+
+    changed = caller.patch(f"/projects/{project['id']}", {"settings": {"privacy_mode": "anonymous"}})
+
+    assert changed.status_code == 409
+    assert len(listed(caller, project, SCREENED)) == 1
 
 
 def test_each_end_has_its_own_count_but_not_on_anonymous_projects() -> None:

@@ -16,6 +16,7 @@ from surveys.services.exports import service as exports
 from surveys.services.responses import service as responses
 from tests.support.api_requests import RATE_HEADERS
 from tests.support.caller import Caller, refusal
+from tests.support.cases import try_each
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import answered, lines, sheets
 from tests.support.surveys.scenario import CHOICE, TEXT
@@ -121,7 +122,7 @@ def test_filters_are_those_of_the_listing(admin, made, three, query, places):
     assert [each["id"] for each in listed] == chosen
 
 
-@pytest.mark.parametrize(
+@try_each(
     "query",
     [
         "format=pdf",
@@ -140,7 +141,7 @@ def test_what_a_query_cannot_mean_is_refused(admin, made, query):
     assert refusal(export(admin, made, f"?{query}")) == (400, "invalid_request")
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("query", "field"),
     [
         ("format=json&values=codes", "values"),

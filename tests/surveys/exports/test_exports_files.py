@@ -15,6 +15,7 @@ from surveys.services.exports import service as exports
 from surveys.services.exports import xlsx as export_xlsx
 from surveys.services.responses import service as responses
 from surveys.services.results.figures import Selection
+from tests.support.cases import try_each
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import answered, content, lines, sheets
@@ -242,7 +243,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "file_name"), NAMES)
+@try_each(("name", "file_name"), NAMES)
 def test_a_file_is_named_for_its_project(name, file_name):
     assert exports.file_name(name, "csv") == file_name
 

@@ -16,6 +16,7 @@ from surveys.services.exports import service as exports
 from surveys.services.exports import spss
 from surveys.services.exports.cells import SHEET, shortened
 from surveys.services.exports.columns import MAX_PART, ExportColumn
+from tests.support.cases import try_each
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import answered, content, lines, questions
 from tests.support.surveys.scenario import TEXT
@@ -109,7 +110,7 @@ def test_the_long_form_repeats_no_long_prompt() -> None:
     assert (told["prompt"], told["value"]) == (f"{'x' * 297}…", "y" * 4_000)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("text", "cut"),
     [
         ("a" * 300, "a" * 300),

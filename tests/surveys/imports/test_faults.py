@@ -16,6 +16,7 @@ from surveys.services.imports import walking
 from surveys.services.imports.sent import MOST_VIOLATIONS
 from surveys.services.imports.walking import MOST_SECONDS
 from tests.support.caller import Caller, refusal
+from tests.support.cases import try_each
 from tests.support.surveys.imports import (
     STARTED,
     SUBMITTED,
@@ -95,7 +96,7 @@ def item(rank: object, **names: Any) -> dict[str, Any]:
     return {"block_name": "order", "value": rank, **names}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("answers", "field", "code"),
     [
         ([], "answers", "required"),  # the required question
@@ -195,7 +196,7 @@ def test_an_option_of_another_block_is_refused(caller: Caller, project: Any) -> 
     assert faults(answer) == [(1, "answers[0].option_id", "not_found")]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("fields", "field", "code"),
     [
         ({"started_at": None}, "started_at", "null"),

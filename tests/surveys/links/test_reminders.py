@@ -6,11 +6,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from communities.ground.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from communities.models import AuditEntry, Mail, Member
+from surveys.admin import jobs
 from surveys.models import Project, Reminder
-from surveys.services.links import mailing, reminders
+from surveys.services.links import mailing, reminders, service
 from surveys.services.links.mailing import Choice, Who
 from surveys.services.people import service as people
 from surveys.services.people.merging import merge_users
@@ -40,6 +42,14 @@ class Scene:
             actor=self.author.actor, project_id=self.project.pk, choice=choice, subject="S", text="T", at=NOON
         )
         self.boss.post(f"/projects/{made['id']}/conversations", {"member_id": str(self.members[0].pk)})
+        self.mails = Mail.objects.count()
+
+    def invite(self, *names: str) -> None:
+        """Mail a link to more members."""
+        for name in names:
+            MemberFactory.create(community=self.boss.community, email=f"{name}@example.org")
+        actor, choice = self.author.actor, Choice(Who.WITHOUT_LINK)
+        mailing.send(actor=actor, project_id=self.project.pk, choice=choice, subject="S", text="T", at=NOON)
         self.mails = Mail.objects.count()
 
     def plan(self, after: timedelta = DAY, **changes: Any) -> Reminder:
@@ -124,6 +134,48 @@ def test_a_reminder_that_cannot_be_sent_says_why(scene: Scene, change: str) -> N
     reason = "Open the project" if change == "closed" else "may not send it any more"
     assert reason in reminder.error
     assert (reminder.ended_at, scene.new_mails) == (NOON + DAY, 0)
+
+
+def test_those_for_whom_one_sending_has_no_place_are_reminded_by_the_next_run(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 12.206."""
+    scene.invite("third", "fourth")
+    monkeypatch.setattr(service, "MOST_AT_ONCE", 2)
+    reminder = scene.plan()
+    seen = []
+
+    for minutes in range(3):
+        ended = reminders.send_due(at=NOON + DAY + timedelta(minutes=minutes))
+        reminder.refresh_from_db()
+        seen.append((ended, reminder.mails, reminder.ended_at is not None, scene.new_mails))
+
+    assert seen == [(0, 2, False, 2), (1, 3, True, 3), (0, 3, True, 3)]
+    assert reminder.error == ""
+    readers = Mail.objects.order_by("pk").values_list("address_hash", flat=True)[scene.mails :]
+    assert len(set(readers)) == 3
+
+
+def test_those_left_out_by_the_sum_of_today_are_counted_and_failed_work(
+    scene: Scene, settings: Settings
+) -> None:
+    """Rule 12.206."""
+    scene.invite("third", "fourth")
+    sent_today = scene.mails
+    settings.UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY = 1
+    reminder = scene.plan()
+
+    reminders.send_due(at=NOON + DAY)
+
+    reminder.refresh_from_db()
+    assert (reminder.mails, reminder.ended_at) == (1, NOON + DAY)
+    assert reminder.error.startswith("2 more got none, because")
+    failed = jobs.failed_reminders(scene.boss.community.pk, NOON)
+    assert [each.reason for each in failed] == [reminder.error]
+    staff = Staff(community=scene.boss.community)
+    page = text_of(staff.client.get(f"/admin/surveys/project/{scene.project.pk}/share/links/"))
+    assert "1 sent. 2 more got none" in page
+    assert sent_today == 4
 
 
 def test_the_page_plans_cancels_and_names_faults(scene: Scene) -> None:

@@ -15,6 +15,7 @@ from communities.models import CommunitySettings
 from surveys.drawing import theme
 from surveys.models import Project
 from tests.support.caller import TEXT, Caller, faults
+from tests.support.cases import try_each
 from tests.support.pictures import copied, foreign_pictures
 from tests.support.staff import Staff
 from tests.support.surveys.looks import LOGO, OPEN_WEB, PAIRS, contrast, opened, themes
@@ -74,7 +75,7 @@ def test_the_accents_of_themes_are_those_of_the_style_sheet() -> None:
 # --- Style sheets -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@try_each(
     "look",
     [
         Look(accent="4b4fcc"),
@@ -98,7 +99,7 @@ def test_an_address_contains_the_whole_look(look: Look) -> None:
     assert (f'url("/pictures/{look.picture}")' in sheet) == bool(look.picture)
 
 
-@pytest.mark.parametrize(
+@try_each(
     "name",
     ["x", "-.-.-.-", "4b4fcc.-.-.-.-.-", "4B4FCC.-.-.-.-", "-.ffffff.-.-.-", "-.-.comic.-.-", "-.-.-.oval.-",
      '-.-.-.-.a")}b{', "red;}.-.-.-.-"],

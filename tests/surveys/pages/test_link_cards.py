@@ -19,6 +19,7 @@ from surveys.drawing.link_card import LinkCard
 from surveys.models import Project
 from tests.factories import MemberFactory
 from tests.support.caller import TEXT, Caller
+from tests.support.cases import try_each
 from tests.support.pictures import copied
 from tests.support.surveys.looks import LOGO, OPEN_WEB, opened
 
@@ -92,7 +93,7 @@ def test_a_logo_is_part_of_the_picture() -> None:
     assert teal not in colours_of(drawn(LinkCard("A", "B", "c2185b", "fff3e0", "gone")))
 
 
-@pytest.mark.parametrize(
+@try_each(
     "title",
     ["A", LONG, "W" * 200, "Thé? ☕", "שלום", "会話", "", "—", "’Tis “quoted” – or not…", "👩‍🚀"],
 )

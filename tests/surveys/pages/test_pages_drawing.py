@@ -6,6 +6,7 @@ from surveys.drawing import forms, widgets
 from surveys.drawing.widgets import Typed, draw, typed_of
 from surveys.engine.script import Block, Continue, Option, Scale
 from surveys.engine.walk import defaults
+from tests.support.cases import try_each
 
 OPTIONS = tuple(Option(value, id=n) for n, value in enumerate(("a", "b", "c"), start=1))
 
@@ -24,7 +25,7 @@ def control(kind, **fields):
     return step.control.removeprefix(widgets.FIELDS).removesuffix(".html"), step.look
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("kind", "fields", "expected"),
     [
         ("single_punch", {}, ("choices", "")),
@@ -51,7 +52,7 @@ def test_each_kind_and_style_has_its_control(kind, fields, expected):
     assert control(kind, **fields) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("low", "high", "text"),
     [
         (None, None, "Choose all that apply."),
@@ -65,7 +66,7 @@ def test_the_help_says_how_many_options_to_choose(low, high, text):
     assert drawn("multi_punch", min=low, max=high).help == text
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("low", "high", "text", "takes_minus"),
     [
         (None, None, "A number.", True),
@@ -123,7 +124,7 @@ def test_the_accent_is_drawn_where_the_tier_has_it():
     assert draw(statement, typed=Typed()).pause == 3
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("kind", "reply", "chosen"),
     [
         ("single_punch", {"option_ids": [2]}, ["2"]),
@@ -146,7 +147,7 @@ def test_an_earlier_ranking_is_offered_again():
     assert step.ranks == ["1", "2"]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("kind", "sent", "answer"),
     [
         ("single_punch", "option=2", {"option_id": 2}),
@@ -167,7 +168,7 @@ def test_a_form_means_an_answer(kind, sent, answer):
     assert forms.raw_answer(block(kind), QueryDict(sent), language="en") == {"block_id": 7, **answer}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("sent", "text"),
     [
         ("rank-1=1&rank-2=1", "Two items have the number 1. Give each number once."),

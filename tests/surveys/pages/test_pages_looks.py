@@ -9,6 +9,7 @@ from django.template import loader
 from communities.models import Community
 from surveys.drawing import theme
 from surveys.models import Project
+from tests.support.cases import try_each
 from tests.support.surveys.looks import PAIRS, contrast, themes
 
 
@@ -16,8 +17,8 @@ def test_black_on_white_has_the_contrast_that_the_standard_names():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("number", range(1, theme.THEMES + 1))
+@try_each("scheme", ["light", "dark"])
+@try_each("number", range(1, theme.THEMES + 1))
 def test_every_pair_of_colours_has_contrast_enough(scheme, number):
     theme = themes(scheme)[number]
 
@@ -47,7 +48,7 @@ def page(locale=None, **presentation):
     return theme.page_of(project=project, community=community, locale=locale, is_framed=False)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("locale", "lang"),
     [(None, ""), ("de_CH", "de-CH"), ("ar", "ar"), ("he-IL", "he-IL"), ('"><script>', "")],
 )
@@ -56,7 +57,7 @@ def test_the_locale_gives_the_language_of_the_script_and_without_one_it_is_not_c
     assert page(locale).text_attributes == f'lang="{lang}" dir="auto"'
 
 
-@pytest.mark.parametrize(("given", "drawn"), [(1, 1), (8, 8), (9, 1), (0, 8), (None, 1)])
+@try_each(("given", "drawn"), [(1, 1), (8, 8), (9, 1), (0, 8), (None, 1)])
 def test_any_theme_id_has_a_theme(given, drawn):
     assert page(theme_id=given).theme == drawn
 

@@ -1,10 +1,9 @@
 """Charts, drawn from the figures of a question."""
 
-import pytest
-
 from communities.ground import words
 from surveys.drawing.figures import charts, solutions
 from surveys.engine.script import Block, Option, Script
+from tests.support.cases import try_each
 
 QUESTION = {"block_id": 7, "prompt": "Which?", "is_archived": False, "response_count": 4}
 NOTHING = {"distribution": None, "stats": None, "ranking": None, "nps": None}
@@ -23,7 +22,7 @@ def chosen(id, value, count, percentage):
     return {"option_id": id, "value": value, "label": None, "count": count, "percentage": percentage}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("percentage", "text"),
     [
         (0.0, "0%"),
@@ -41,7 +40,7 @@ def test_a_share_is_never_rounded_to_none_or_all(percentage, text):
     assert words.percent(percentage) == text
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("value", "text"),
     [
         (4, "4"),
@@ -197,7 +196,7 @@ def test_numbers_all_alike_and_none_at_all_can_be_drawn():
     assert none.table is None
 
 
-@pytest.mark.parametrize("type", sorted(charts.KINDS))
+@try_each("type", sorted(charts.KINDS))
 def test_a_question_without_answers_says_so(type):
     drawn = card(type, response_count=0)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-import pytest
-
 from surveys.drawing.figures import bins, scores
 from surveys.services.results.figures import Figures
+from tests.support.cases import try_each
 
 RIGHT = "Mean, counting only points of fully right answers"
 
@@ -83,7 +82,7 @@ def variable(distribution: list[dict[str, Any]], name: str | None = "share") -> 
     return drawn
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("values", "columns"),
     [
         ((0, 2), ["0", "1", "2"]),
@@ -111,7 +110,7 @@ def test_everybody_is_in_the_range_of_their_number_and_nobody_in_those_between()
     assert [each.count for each in drawn] == [3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 8]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("values", "columns"),
     [
         ((0.5, 1, 2), ["0.4–0.6", "0.6–0.8", "0.8–1", "1–1.2", "1.2–1.4", "1.4–1.6", "1.6–1.8", "1.8–2"]),
@@ -131,7 +130,7 @@ def test_a_number_at_the_end_of_a_range_is_in_the_next_one_and_the_highest_in_th
     assert drawn[-1].text == "1.8–2"
 
 
-@pytest.mark.parametrize(
+@try_each(
     "values",
     [
         (0, 10**15),
@@ -183,7 +182,7 @@ def test_ranges_with_long_names_are_bars_of_the_same_widths() -> None:
     assert drawn.columns == ()
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("distribution", "labels"),
     [
         (at(0, 10), ""),
@@ -204,7 +203,7 @@ def test_calculated_numbers_are_drawn_as_scores_are() -> None:
     assert drawn.bars == ()
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("name", "title"),
     [
         ("share", "Share"),
@@ -219,7 +218,7 @@ def test_a_calculated_result_is_titled_by_its_name_in_words(name: str | None, ti
     assert variable(at(1), name).name == title
 
 
-@pytest.mark.parametrize(("mean", "most", "is_told"), [(5.0, 12, False), (4.5, 12, True), (5.0, 10, True)])
+@try_each(("mean", "most", "is_told"), [(5.0, 12, False), (4.5, 12, True), (5.0, 10, True)])
 def test_the_points_of_right_answers_are_told_only_where_they_differ(
     mean: float, most: int, is_told: bool
 ) -> None:

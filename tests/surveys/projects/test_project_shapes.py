@@ -5,6 +5,7 @@ from surveys.api import examples
 from surveys.api.blocks import components
 from surveys.api.project_out import NewProjectOut, ProjectOut
 from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.cases import try_each
 from tests.support.surveys.project_fields import EVERYTHING
 
 
@@ -38,7 +39,7 @@ def test_a_project_is_told_as_the_schema_promises(fields):
     assert keys_in(made, keys_of(NewProjectOut())) == keys_of(NewProjectOut())
 
 
-@pytest.mark.parametrize("example", [examples.PROJECT, examples.OPEN_PROJECT, examples.UPDATED_PROJECT])
+@try_each("example", [examples.PROJECT, examples.OPEN_PROJECT, examples.UPDATED_PROJECT])
 def test_the_examples_are_as_the_schema_promises(example):
     assert keys_in(example, keys_of(ProjectOut())) == keys_of(ProjectOut())
 

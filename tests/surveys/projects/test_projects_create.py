@@ -4,6 +4,7 @@ import pytest
 
 from surveys.models import Project
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller, counts, faults, refusal
+from tests.support.cases import try_each
 
 pytestmark = pytest.mark.django_db
 
@@ -99,7 +100,7 @@ def test_creating_is_counted():
     assert counts(caller) == (2, 0)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("body", "expected"),
     [
         ({"type": "convo"}, ("name", "required")),

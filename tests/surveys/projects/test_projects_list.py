@@ -6,6 +6,7 @@ import pytest
 from surveys.models import Project
 from tests.factories import ProjectFactory
 from tests.support.caller import TEXT, Caller, faults, refusal
+from tests.support.cases import try_each
 from tests.support.moments import NOON
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +68,7 @@ def test_projects_are_sorted_as_asked(sort, expected):
     assert names(caller.get(f"/projects?sort={sort}")) == expected
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("query", "field"),
     [
         ("statuss=active", "statuss"),

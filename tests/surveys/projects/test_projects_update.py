@@ -4,10 +4,18 @@ import pytest
 
 from surveys.models import Conversation, Project
 from tests.support.caller import CHOICE, Caller, faults, refusal
+from tests.support.cases import try_each
 from tests.support.moments import NOON
 from tests.support.surveys.project_fields import DELIVERY, EVERYTHING, INVITATION, SETTINGS
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def made():
+    """A caller, and a project of theirs."""
+    caller = Caller()
+    return caller, caller.make()
 
 
 def with_response(made):
@@ -152,7 +160,7 @@ def test_the_type_never_changes():
     )
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("group", "key", "value", "code"),
     [
         ("settings", "privacy_mode", "secret", "invalid_choice"),
@@ -182,9 +190,8 @@ def test_the_type_never_changes():
         ("delivery", "audience", [], "invalid_type"),
     ],
 )
-def test_a_field_of_a_group_keeps_its_bounds(group, key, value, code):
-    caller = Caller()
-    made = caller.make()
+def test_a_field_of_a_group_keeps_its_bounds(made, group, key, value, code):
+    caller, made = made
 
     answer = caller.patch(f"/projects/{made['id']}", {group: {key: value}})
 
@@ -192,7 +199,7 @@ def test_a_field_of_a_group_keeps_its_bounds(group, key, value, code):
     assert faults(answer) == {(f"{group}.{key}", code)}
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("path", "value", "code"),
     [
         ("opening.mode", "later", "invalid_choice"),
@@ -212,9 +219,8 @@ def test_a_field_of_a_group_keeps_its_bounds(group, key, value, code):
         ("invitation.embed_config.info_display", "none", "invalid_choice"),
     ],
 )
-def test_a_field_of_delivery_keeps_its_bounds(path, value, code):
-    caller = Caller()
-    made = caller.make()
+def test_a_field_of_delivery_keeps_its_bounds(made, path, value, code):
+    caller, made = made
     body: object = value
     for key in reversed(path.split(".")):
         body = {key: body}

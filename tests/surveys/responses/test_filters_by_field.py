@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from surveys.api.responses import ResponsesIn
 from tests.support.caller import TEXT, Caller, faults, refusal
+from tests.support.cases import try_each
 from tests.support.surveys.imports import imported, past
 
 pytestmark = pytest.mark.django_db
@@ -79,8 +80,8 @@ def test_pages_go_on_within_the_filter(caller: Caller, project: Any) -> None:
     assert [page["data"][0]["answers"][0]["value"] for page in (first, second)] == ["n0", "n1"]
 
 
-@pytest.mark.parametrize("path", ["responses", "responses/export"])
-@pytest.mark.parametrize(
+@try_each("path", ["responses", "responses/export"])
+@try_each(
     ("query", "fault"),
     [
         ("field.town=Rome", ("field.town", "not_found")),

@@ -6,6 +6,7 @@ import pytest
 
 from surveys.models import Project
 from tests.support.caller import Caller, faults
+from tests.support.cases import try_each
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, TEXT
@@ -156,7 +157,7 @@ def test_filters_are_read_from_the_query(admin, made, three):
     assert ids(listed(admin, made, "?provider=chat")) == []
 
 
-@pytest.mark.parametrize(
+@try_each(
     "query",
     [
         "session_number=1",

@@ -130,7 +130,7 @@ def _response(chance: random.Random, made: Any) -> dict[str, Any]:
         [("number", chance.choice(NUMBERS))],
     ]
     given = [("colour", colour), *(each for part in possible if chance.random() < 0.75 for each in part)]
-    fields = {"metadata": {"city": chance.choice(TEXTS)}} if chance.random() < 0.7 else {}
+    fields: dict[str, Any] = {"metadata": {"city": chance.choice(TEXTS)}} if chance.random() < 0.7 else {}
     fields |= {"language": chance.choice(["de", "en-GB"])} if chance.random() < 0.7 else {}
     return (partial if chance.random() < 0.2 else past)(*given, **fields)
 

@@ -15,6 +15,7 @@ from scipy.stats import fisher_exact
 from surveys.models import Conversation, Project
 from surveys.services.results import crossing
 from tests.support.caller import Caller, faults
+from tests.support.cases import try_each
 from tests.support.surveys.imports import past, send
 from tests.support.surveys.panel import POINTS, Person, panel, people
 from tests.support.surveys.results import OPEN_WEB, counts, results
@@ -143,7 +144,7 @@ def test_without_bounds_the_answers_choose_bands(
     assert sum(each["count"] for each in told["segments"]) == len(answered)
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("by", "code"),
     [
         ("age:", "invalid"),

@@ -41,7 +41,7 @@ def walked(golden: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[int, str]
 
 
 # What results tell of questions that stand since the opening.
-NOT_ADDED = {"since": None, "added_options": [], "could_see_count": None}
+NOT_ADDED: dict[str, Any] = {"since": None, "added_options": [], "could_see_count": None}
 
 
 def with_names(told: Any, names: dict[int, str]) -> Any:

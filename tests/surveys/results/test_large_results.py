@@ -4,13 +4,14 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from communities.ground.errors import Unavailable
+from communities.ground.errors import InvalidRequest, Unavailable
 from surveys.models import Project
 from surveys.services.counting import counts as counting
+from surveys.services.counting import crossing as crossing_counts
 from surveys.services.counting import large
 from surveys.services.results import crossing, figures
 from surveys.services.results.figures import Selection
@@ -27,6 +28,7 @@ WEB = Selection(provider="web")
 def three_are_many(monkeypatch):
     monkeypatch.setattr(large, "LARGE", 3)
     monkeypatch.setattr(large, "_slots", threading.BoundedSemaphore(large.AT_ONCE))
+    monkeypatch.setattr(large, "_stopped", TTLCache(large.MAX_STOPPED, large.SECONDS_STOPPED))
     monkeypatch.setattr(large, "_kept", LRUCache(large.MAX_BYTES, getsizeof=large._size))
 
 
@@ -34,13 +36,13 @@ def three_are_many(monkeypatch):
 def passes(monkeypatch):
     """How often packed answers were counted."""
     seen = []
-    packed = counting._packed
+    packed = counting.packed_batches
 
     def noted(where, values, *field):
         seen.append(where)
         return packed(where, values, *field)
 
-    monkeypatch.setattr(counting, "_packed", noted)
+    monkeypatch.setattr(counting, "packed_batches", noted)
     return seen
 
 
@@ -80,7 +82,7 @@ def test_while_many_are_counted_other_counts_are_refused_and_votes_and_few_are_n
     for _ in range(3):
         converse(admin, made, ["red"])
     path = f"/projects/{made['id']}/analysis/results"
-    packed, counts, goes_on = counting._packed, threading.Event(), threading.Event()
+    packed, counts, goes_on = counting.packed_batches, threading.Event(), threading.Event()
 
     def slowly(where, values, *field):
         if threading.current_thread() is not threading.main_thread():
@@ -88,7 +90,7 @@ def test_while_many_are_counted_other_counts_are_refused_and_votes_and_few_are_n
             assert goes_on.wait(30)
         return packed(where, values, *field)
 
-    monkeypatch.setattr(counting, "_packed", slowly)
+    monkeypatch.setattr(counting, "packed_batches", slowly)
     told = []
     with in_a_thread(lambda: told.append(admin.get(f"{path}?provider=web"))):
         try:
@@ -146,6 +148,7 @@ def test_what_is_kept_is_bounded_by_its_size(monkeypatch):
     made = made_of(3)
     figures.count(project=made, selection=WEB)
     one = large._kept.currsize
+    monkeypatch.setattr(large, "_stopped", TTLCache(large.MAX_STOPPED, large.SECONDS_STOPPED))
     monkeypatch.setattr(large, "_kept", LRUCache(int(2.5 * one), getsizeof=large._size))
 
     for selection in (WEB, Selection(covers="completed"), Selection(covers="completed", provider="web")):
@@ -238,3 +241,61 @@ def test_a_cross_table_is_counted_once_for_the_same_answers():
 
     assert not [each for each in captured if "row_mark" in each["sql"]]
     assert (counted.count, again.cells, later.count) == (4, counted.cells, 5)
+
+
+SEVERAL = {**CHOICE, "type": "multi_punch"}
+
+
+@pytest.mark.django_db
+def test_the_work_of_a_count_decides_whether_it_takes_a_slot(monkeypatch):
+    """Rule 11.123."""
+    monkeypatch.setattr(large, "LARGE", 1_000)
+    made = scenario.project(SEVERAL, SEVERAL)
+    vote(made, 2)
+    rows, columns = (block.id for block in scenario.script(made).blocks)
+    counts = (
+        lambda: crossing.count(project=made, rows=rows, columns=columns),
+        lambda: figures.count(project=made, segment_by=rows),
+    )
+
+    with large.counting_slot(max_wait=0):
+        for count in counts:
+            count()
+        monkeypatch.setattr(large, "MUCH_ADDED", 3)
+        for count in counts:
+            with pytest.raises(Unavailable):
+                count()
+        assert figures.count(project=made).conversation_count == 2
+
+
+@pytest.mark.django_db
+def test_a_count_that_takes_too_long_is_stopped_and_not_begun_again(monkeypatch):
+    """Rule 11.124."""
+    made = made_of(3)
+    rows, columns = (block.id for block in scenario.script(made).blocks)
+    counts = {
+        "columns": lambda: crossing.count(project=made, rows=rows, columns=columns),
+        "segment_by": lambda: figures.count(project=made, segment_by=rows),
+    }
+    begun, packed = [], counting.packed_batches
+
+    def slowly(where, values, *_):
+        begun.append(where)
+        return packed(where, values, ("pg_sleep(5)::text", []))
+
+    monkeypatch.setattr(large, "MOST_SECONDS", 0.05)
+    for module in (counting, crossing_counts):
+        monkeypatch.setattr(module, "packed_batches", slowly)
+
+    for parameter, count in counts.items():
+        for _ in range(3):
+            with pytest.raises(InvalidRequest, match="takes too long") as refused:
+                count()
+            assert [each["field"] for each in refused.value.violations] == [parameter]
+
+    assert len(begun) == 2
+    assert figures.count(project=made).conversation_count == 3
+    vote(made)
+    with pytest.raises(InvalidRequest):
+        counts["columns"]()
+    assert len(begun) == 2

@@ -7,8 +7,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from communities.ground.actors import Actor
-from communities.ground.errors import Forbidden, InvalidRequest
+from communities.ground.errors import Forbidden, InvalidRequest, Unavailable
 from surveys.models import Conversation
+from surveys.services.counting import counts, large
 from surveys.services.results import participation
 from surveys.services.results.figures import ALL, Selection
 from tests.support.caller import Caller
@@ -37,6 +38,20 @@ def walked(made, *said, at=FIRST, seconds=60):
 
 def spans(found):
     return [(str(each.begins_on), each.begun, each.completed) for each in found.spans]
+
+
+def test_many_paths_of_many_blocks_are_unpacked_in_a_slot(monkeypatch):
+    """Rule 11.123."""
+    made = scenario.project(*SCRIPT)
+    walked(made, 0, "9", "words")
+    monkeypatch.setattr(large, "SECONDS_FOR_SHOWN", 0)
+
+    with large.counting_slot(max_wait=0):
+        assert read(made).spans
+        monkeypatch.setattr(large, "MUCH_ADDED", counts.TIMES_IN_SQL * len(SCRIPT) - 1)
+        with pytest.raises(Unavailable):
+            read(made)
+    assert read(made).spans
 
 
 def test_each_day_has_those_who_began_and_those_who_completed():

@@ -7,8 +7,10 @@ import orjson
 import pytest
 from cachetools import LRUCache
 
+from surveys.drawing.figures import aggregate
 from surveys.services.results import cache, figures
 from surveys.services.results import shared as shared_results
+from tests.support.caller import Caller
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, TEXT
@@ -173,3 +175,30 @@ def test_texts_ask_for_an_analysis_and_other_questions_do_not(django_assert_num_
 
     with django_assert_num_queries(2):
         look(made)
+
+
+BRANCH = {**CHOICE, "precondition": 'Q0 = "red"'}
+
+
+@pytest.mark.parametrize(("people", "shown"), [(4, None), (5, 5)])
+def test_questions_behind_conditions_need_five_answers(people, shown):
+    """Rule 1.153."""
+    made = scenario.project(CHOICE, BRANCH, privacy_mode="semi-private", share_results=True)
+    for _ in range(people):
+        scenario.say(scenario.begin(made), 1, 0)
+    scenario.say(scenario.begin(made), 0)
+    admin = Caller("admin", community=made.community)
+    path = f"/projects/{made.pk}/analysis/results"
+
+    own, told = (each.get(path).json() for each in (admin, admin.beside("creator")))
+    page = look(made)
+
+    assert [block["response_count"] for block in own["blocks"]] == [people + 1, people]
+    for blocks in (told["blocks"], page.blocks):
+        assert [block["response_count"] for block in blocks] == [people + 1, shown]
+        assert (blocks[1]["distribution"] is None) == (shown is None)
+    assert told["response_count"] == people + 1 + (shown or 0)
+    html = admin.client.get(f"/r/{made.results_token}").content.decode()
+    assert ("Too few answers to show yet." in html) == (shown is None)
+    totals = aggregate.read(made, actor=admin.beside("creator").actor, at=LUNCHTIME)
+    assert [bool(each.card.notice) for each in totals.cards] == [False, shown is None]

@@ -76,7 +76,7 @@ def test_progress_is_told_until_the_figures_are_there(monkeypatch):
     begun = admin.get(path)
     monkeypatch.setattr(very_large, "SECONDS_BETWEEN_NOTES", 0.0)
     monkeypatch.setattr(counting, "CONVERSATIONS_AT_ONCE", 1)
-    looks, packed = [], counting._packed
+    looks, packed = [], counting.packed_batches
 
     def looked_at(where, values, *field):
         for batch in packed(where, values, *field):
@@ -90,7 +90,7 @@ def test_progress_is_told_until_the_figures_are_there(monkeypatch):
         finally:
             connection.close()
 
-    monkeypatch.setattr(counting, "_packed", looked_at)
+    monkeypatch.setattr(counting, "packed_batches", looked_at)
     finish()
     told = results(admin, made, path.partition("results")[2])
 
@@ -200,7 +200,7 @@ def test_a_count_that_fails_is_told_and_can_be_asked_for_again(monkeypatch):
     made = made_of(3)
     ask(made)
     with monkeypatch.context() as broken:
-        broken.setattr(counting, "_packed", lambda *_: 1 / 0)
+        broken.setattr(counting, "packed_batches", lambda *_: 1 / 0)
         finish()
 
     with pytest.raises(Unavailable):
@@ -299,13 +299,13 @@ def test_many_fields_with_long_values_are_counted():
 def test_a_worker_that_was_overtaken_stores_nothing(monkeypatch):
     made = made_of(3)
     ask(made)
-    packed = counting._packed
+    packed = counting.packed_batches
 
     def overtaken(where, values, *field):
         ResultsCount.objects.update(attempt=9)
         return packed(where, values, *field)
 
-    monkeypatch.setattr(counting, "_packed", overtaken)
+    monkeypatch.setattr(counting, "packed_batches", overtaken)
     finish()
 
     job = ResultsCount.objects.get()

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from surveys.chat import reports
 from surveys.chat import results as chat_results
 from surveys.drawing.bars import draw_results
@@ -18,6 +16,7 @@ from surveys.services.results.crossing import CrossTable
 from surveys.services.results.figures import Figures
 from surveys.services.results.poll import PollResults
 from tests.support import our_code
+from tests.support.cases import try_each
 
 # Percentages that are not parts of a whole, or that overlap because a person may count in several.
 ALONE = {
@@ -153,7 +152,7 @@ def shares_of_a_row_of_a_cross_table() -> list[str]:
     return [each.share for each in line.cells]
 
 
-@pytest.mark.parametrize(
+@try_each(
     "shares",
     [
         shares_of_a_row_of_a_cross_table,
@@ -169,7 +168,6 @@ def shares_of_a_row_of_a_cross_table() -> list[str]:
         shares_in_chat,
         shares_in_a_report,
     ],
-    ids=lambda each: each.__name__,
 )
 def test_thirds_add_up_to_100(shares: Any) -> None:
     assert shares() == THIRDS
@@ -187,7 +185,7 @@ def test_several_choices_of_one_person_need_not_add_up() -> None:
     assert [tally.percent for tally in chat_results.tallies(several, votes)] == ["100%", "33%", "33%"]
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("votes", "is_over", "summary"),
     [
         (PollResults({}, {}, 0, least_answers=5), False, "Shown once there are 5 votes"),

@@ -15,6 +15,7 @@ from surveys.engine.intake import fields, reader
 from surveys.engine.intake.ordering import order_blocks
 from surveys.engine.intake.serialization import script_as_json
 from surveys.engine.script import BLOCK_TYPES, ActionConfig, Block, Continue, Option, Scale, Script
+from tests.support.cases import try_each
 from tests.support.engine.violations import ONE_OF_EACH, Raw
 
 COMPONENTS = blocks.components()
@@ -26,7 +27,7 @@ def validator(name: str) -> Draft202012Validator:
     return Draft202012Validator(schema)
 
 
-@pytest.mark.parametrize("name", sorted(COMPONENTS))
+@try_each("name", sorted(COMPONENTS))
 def test_each_component_is_a_schema_with_a_description(name: str) -> None:
     Draft202012Validator.check_schema(COMPONENTS[name])
 
@@ -55,7 +56,7 @@ def test_components_are_the_nouns_of_a_script() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@try_each(
     ("shape", "vocabulary"),
     [
         (fields.BLOCK, Block),
@@ -64,7 +65,6 @@ def test_components_are_the_nouns_of_a_script() -> None:
         (fields.ACTION_CONFIG, ActionConfig),
         (fields.CONTINUE, Continue),
     ],
-    ids=lambda each: getattr(each, "name", None),
 )
 def test_the_table_and_the_vocabulary_have_the_same_fields(shape: Any, vocabulary: Any) -> None:
     in_table = {field.attribute or key for key, field in shape.fields.items()} - {"correct_answer_id"}
@@ -81,7 +81,7 @@ def _properties(name: str) -> set[str]:
     return {*COMPONENTS["BlockFields"]["properties"], *own["properties"]}
 
 
-@pytest.mark.parametrize("type_", sorted(ONE_OF_EACH))
+@try_each("type_", sorted(ONE_OF_EACH))
 def test_what_is_read_fits_the_schema(type_: str) -> None:
     parsed = reader.read_blocks([ONE_OF_EACH[type_]], path="blocks")
     told = script_as_json(Script(blocks=order_blocks(parsed).blocks, scoring_enabled=True))
@@ -90,7 +90,7 @@ def test_what_is_read_fits_the_schema(type_: str) -> None:
     validator("Script").validate({"project_id": "1", "revision": 1, "blocks": told})
 
 
-@pytest.mark.parametrize(
+@try_each(
     "raw",
     [
         {},

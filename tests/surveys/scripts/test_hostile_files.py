@@ -21,11 +21,20 @@ from openpyxl.utils.datetime import CALENDAR_MAC_1904
 from communities.gate import bodies
 from communities.ground.errors import InvalidRequest
 from communities.ground.slots import LARGE_JOBS, Slots
-from surveys.services.converting import elements, limesurvey, questionnaire, service, sheets, workbooks
+from surveys.services.converting import (
+    elements,
+    limesurvey,
+    qualtrics,
+    questionnaire,
+    service,
+    sheets,
+    workbooks,
+)
 from surveys.services.converting.elements import Elements
 from surveys.services.converting.workbooks import Limits, Workbook
 from surveys.services.imports import tables, walking
 from tests.support.caller import CHOICE, Caller
+from tests.support.cases import try_each
 from tests.support.staff import client_of
 from tests.support.surveys.questionnaires import REDCAP, TEXT, as_base64
 
@@ -353,7 +362,107 @@ def test_lines_below_an_option_add_to_it_as_long_as_a_text_may_be() -> None:
         )
 
 
-@pytest.mark.parametrize("epoch", [None, CALENDAR_MAC_1904])
+# --- Logic --------------------------------------------------------------------------------------------
+
+JUMPS = 7
+JUMPING: dict[str, dict[str, Any]] = {
+    "surveyjs": {
+        "elements": [{"type": "text", "name": name} for name in "ab"],
+        "triggers": [{"type": "complete", "expression": f"{{a}} = {n}"} for n in range(JUMPS)],
+    },
+    "typeform": {
+        "fields": [{"ref": ref, "type": "short_text", "title": "Why?"} for ref in "ab"],
+        "logic": [
+            {"type": "field", "ref": "a", "actions": [
+                {"action": "jump", "details": {"to": {"type": "field", "value": "b"}},
+                 "condition": {"op": "is", "vars": [{"type": "field", "value": "a"},
+                                                    {"type": "constant", "value": str(n)}]}}]}
+            for n in range(JUMPS)
+        ],
+    },
+    "formbricks": {
+        "questions": [
+            {"id": id, "type": "openText", "headline": {"default": "Why?"},
+             "logic": [{"condition": "equals", "value": str(n), "destination": "b"} for n in range(JUMPS)]}
+            for id in "ab"
+        ]
+    },
+    "qualtrics": {
+        "SurveyElements": [
+            *({"Element": "SQ", "PrimaryAttribute": id,
+               "Payload": {"QuestionText": "Why?", "QuestionType": "TE"}} for id in ("QID1", "QID2")),
+            {"Element": "BL", "Payload": [{"ID": "B", "Type": "Standard", "BlockElements": [
+                {"Type": "Question", "QuestionID": "QID1", "SkipLogic": [
+                    {"SkipToDestination": "ENDOFSURVEY", "Condition": "EqualTo", "RightOperand": str(n),
+                     "ChoiceLocator": "q://QID1/ChoiceTextEntryValue"} for n in range(JUMPS)]},
+                {"Type": "Question", "QuestionID": "QID2"}]}]},
+            {"Element": "FL", "Payload": {"Flow": [{"Type": "Block", "ID": "B"}]}},
+        ]
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", JUMPING)
+def test_an_item_keeps_as_many_jumps_in_each_format(monkeypatch: pytest.MonkeyPatch, format: str) -> None:
+    """Rule 11.125."""
+    monkeypatch.setattr(questionnaire, "MAX_JUMPS", JUMPS - 2)
+
+    found = service._read(format, json.dumps(JUMPING[format]).encode())
+
+    assert len(found.items[0].jumps) == JUMPS - 2
+    left_out = [each["where"] for each in found.unmet if "more than 5 jumps" in each["what"]]
+    assert left_out[:1] == [found.items[0].where]
+    assert len(set(left_out)) == len(left_out)
+
+
+def test_a_conversion_has_a_budget_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 11.125."""
+    survey = {
+        "elements": [{"type": "text", "name": f"q{n}"} for n in range(40)],
+        "triggers": [{"type": "complete", "expression": f"{{q0}} = {n}"} for n in range(20)],
+    }
+    content = json.dumps(survey)
+    converted = service.convert(format="surveyjs", content=content, community_id=1)
+
+    monkeypatch.setattr(questionnaire, "MAX_WORK", 1_000)
+
+    assert len(converted.blocks) == 40
+    with pytest.raises(InvalidRequest, match="too much logic"):
+        service.convert(format="surveyjs", content=content, community_id=1)
+
+
+def test_ends_that_cannot_be_said_are_not_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 11.125."""
+    turned: list[Any] = []
+
+    def noted(logic: Any) -> Any:
+        turned.append(logic)
+        return questionnaire.negated(logic)
+
+    monkeypatch.setattr(qualtrics, "MAX_COMPARISONS", 9)
+    monkeypatch.setattr(qualtrics, "negated", noted)
+    rule = {"LogicType": "Question", "ChoiceLocator": "q://QID1/SelectableChoice/1", "Operator": "Selected"}
+    survey = json.loads(json.dumps(JUMPING["qualtrics"]))
+    branch = {"Type": "Branch", "BranchLogic": {"0": {"0": rule}}, "Flow": [{"Type": "EndSurvey"}] * 500}
+    survey["SurveyElements"][-1]["Payload"]["Flow"].insert(0, branch)
+
+    found = service._read("qualtrics", json.dumps(survey).encode())
+
+    assert len(found.items) == 2
+    assert len(turned) == 2 * 10
+
+
+def test_a_question_of_a_survey_needs_an_id() -> None:
+    """Rule 11.125."""
+    row = "<row><qid>1</qid><type>T</type><question>Which?</question></row>"
+    others = "".join(f"<row><type>T</type><question>{n}?</question></row>" for n in range(9))
+
+    found = service._read("limesurvey", LISTS.format(row + others).encode())
+
+    assert [item.text for item in found.items] == ["Which?"]
+
+
+@try_each("epoch", [None, CALENDAR_MAC_1904])
 def test_cells_are_read_as_they_are_written(epoch: datetime | None) -> None:
     """Rule 3.170."""
     workbook = openpyxl.Workbook()

@@ -88,6 +88,8 @@ def answered(
 ) -> MutableBlock:
     """Return a question with the type and the options that match the words of its prompt."""
     plain = bank.folded(prompt)
+    if format.most:
+        return {"prompt": prompt, "type": "open_numeric", "min": 0, "max": format.most}
     block: MutableBlock = {"prompt": prompt}
     levels = next((labels for pattern, labels in _LEVELS if re.match(pattern, plain)), None)
     is_rated = re.match(_RATED[language], plain) is not None
@@ -145,6 +147,8 @@ def is_closed(plain: str, language: str) -> bool:
 def formatted(block: MutableBlock, format: Format, language: str, scale: Format | None) -> MutableBlock:
     """Return a block with the format that the intent names for it, if the block has another format."""
     plain = {key: value for key, value in block.items() if key in ("name", "prompt")}
+    if format.most and block["type"] == "open_numeric":
+        return block | {"max": format.most}
     if format.is_open:
         return plain | {"type": "open_text"}
     if format.is_yes_no:

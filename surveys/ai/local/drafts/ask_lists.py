@@ -26,6 +26,8 @@ _TWINS = re.compile(
     r"how) (?:war|ist|lief|was|is|went)\s)",
     re.IGNORECASE,
 )
+# Two nouns that share a part: `Vor- und Nachteile`.
+_COMPOUND = re.compile(r"\w-\s(?:und|oder|and|or|et|ou|y|o|e)\s\w|\bvor und nachteile", re.IGNORECASE)
 _MOST_WORDS = 9  # An item of a list after the name of a survey has at most this many words.
 _MOST_WORDS_OF_ITEM = 4  # Longer words before the first comma introduce the list.
 _MAX_LEAD = 120  # A colon begins a list only after at most this many characters.
@@ -42,9 +44,8 @@ def parted(sentence: str, language: str) -> tuple[str, str | None, str]:
         inner_dash = re.search(r"\s[-–—]\s", rest)
         if inner_dash and "," in rest[inner_dash.end() :] and "," not in rest[: inner_dash.start()]:
             return f"{lead}: {rest[: inner_dash.start()].strip()}", rest[inner_dash.end() :], ""
-        if rest.strip(TRAILING) and not re.match(
-            INTERROGATIVE[language], lead.split(",")[-1].strip(), re.IGNORECASE
-        ):
+        asked = after_verb(_from_verb(lead.split(",")[-1].strip(), language), language)[1]
+        if rest.strip(TRAILING) and not re.match(INTERROGATIVE[language], asked, re.IGNORECASE):
             inner = _verb(rest, language)
             if inner and language == "de":
                 rest = re.sub(RATING["de"], "", rest).rstrip(TRAILING)
@@ -99,6 +100,12 @@ def parted(sentence: str, language: str) -> tuple[str, str | None, str]:
     if not items.strip(TRAILING) or re.fullmatch(PEOPLE[language], items.strip(TRAILING), re.IGNORECASE):
         return sentence[: verb.start()].strip(TRAILING), "", ""
     return sentence[: verb.start()].strip(TRAILING), items, "rate" if is_rated else how
+
+
+def _from_verb(text: str, language: str) -> str:
+    """Return a text from its last verb of asking: `we are a bakery and want to know which bread`."""
+    verbs = [match.start() for match in re.finditer(ASKING[language], text, re.IGNORECASE)]
+    return text[verbs[-1] :] if verbs else text
 
 
 def _head_of_list(sentence: str, language: str) -> str:
@@ -186,7 +193,7 @@ def list_items(text: str, language: str) -> list[str]:
 
 def _halves(part: str, language: str) -> list[str]:
     """Return the parts of an item that `and` joins, if both parts can be asked alone."""
-    if re.search(r":\s", part):
+    if re.search(r":\s", part) or _COMPOUND.search(part):
         return [part]
     conjunction = (
         CONJUNCTIONS[language]

@@ -29,7 +29,8 @@ SETTINGS = re.compile(
     r"|[,;.]?\s{0,3}\b(?:just|only|nur) (?:ratings|scales|skalen|bewertungen)\b"
     r"|[,;.]?\s{0,3}\b(?:keep it|make it|please keep it) (?:very )?(?:short|brief|simple|friendly|quick)\b"
     # Our texts say `du`, `vous`, `tú` and `você` anyway.
-    r"|[,;.]?\s{0,3}\b(?:bitte )?(?:per du|in (?:der )?du-form|duzen|vouvoyer|tutear)\b"
+    r"|[,;.]?\s{0,3}\b(?:bitte )?(?:per du|(?:mit )?du ansprechen|in (?:der )?du-form|duzen|vouvoyer|"
+    r"tutear)\b"
     r"|[,;]?\s{0,3}\bwhere it makes sense\b"
     r"|[,;]?\s{0,3}\beverything (?:is )?optional\b"
     r"|\s\(?(?:optional|freiwillig|facultatif|opcional)\)?(?=\s{0,3}(?:[,;.)]|$))"
@@ -150,7 +151,8 @@ ALSO = re.compile(
     re.I,
 )
 LEADING = re.compile(
-    r"^(?:and|or|plus|also|then|finally|as well as|und|sowie|dazu|außerdem|auch|et|puis|ainsi que|aussi|y|"
+    r"^(?:and|or|plus|also|then|finally|danach|dann|anschließend|ensuite|enfin|después|luego|depois|"
+    r"as well as|und|sowie|dazu|außerdem|auch|et|puis|ainsi que|aussi|y|"
     r"además|también|e|também|bem como|&|with|"
     r"mit|(?:avec|con|com)(?! qu)|maybe|perhaps|optionally)\s{1,3}",
     re.IGNORECASE,
@@ -241,6 +243,12 @@ FEEDBACK = re.compile(
     r"\bavis\b|évalu|valora|avalia",
     re.IGNORECASE,
 )
+# What people need or wish: they say it, and rate nothing.
+NEED = re.compile(
+    r"\b(?:needs?|wishes|wishlist|requirements?|demand|bedarf\w*|\w+bedarf|wünsche|wunsch|gewünschte\w*|besoins?|souhaits?|"
+    r"souhaitée?s?|necesidad(?:es)?|deseos?|deseada?s?|necessidades?|desejos?|desejada?s?|desired|preferred)\b",
+    re.IGNORECASE,
+)
 PICK = re.compile(
     r"^(?:(?:and|then|und|et|y|e|let (?:them|people|everyone)|they|people)\s{1,3}){0,3}(?:can\s{1,3})?"
     r"(?:pick|choose|select|tick|wähl\w*|auswahl|choisir|choix|elegir|escoger|escolher)\b\s{0,3}"
@@ -252,9 +260,15 @@ RANK = re.compile(
     re.IGNORECASE,
 )
 POINTS = re.compile(
-    r"\b(?:split|allocate|divide|distribute|spread|verteil\w*|répart\w*|repart\w*|distribu\w*|divid\w*)\b[^.;:,\d]{0,20}"
-    r"\d{2,4}\s{1,3}(?:points?|coins?|punkte\w*|puntos|pontos|tokens?|euros?|dollars?|credits?|chips)\s{1,3}"
-    r"(?:between|among|across|over|on|to|auf|unter|zwischen|entre|sur)\s{1,3}(?P<list>[^.;!?\n]{1,300})",
+    r"\b(?:(?:split|allocate|divide|distribute|spread|verteil\w*|teile?|répart\w*|repart\w*|distribu\w*|divid\w*)\b[^.;:,\d]{0,25}"
+    r"(?P<sum>\d{2,5}\s{0,3}(?:points?|coins?|punkte\w*|puntos|pontos|tokens?|euros?|dollars?|credits?|chips|reais|€|\$)|[€$]\s?\d{2,5})\s{1,3}"
+    r"(?:between|among|across|over|on|to|auf|unter|zwischen|entre|sur|en)\b(?:\s(?:these|the|following|diese|folgende))*"
+    r"(?:\s{0,3}:)?\s{1,3}(?P<list>[^.;!?\n]{1,300})"
+    r"|(?P<sum_first>\d{2,5}\s{0,3}(?:points?|coins?|punkte|euros?|tokens?|credits?|€))\s{1,3}(?:auf|unter|zwischen)\s{1,3}"
+    r"(?P<list_first>[^.;!?:\n]{1,300}?)\s(?:auf)?(?:zu)?(?:ver)?teilen\b"
+    r"|(?P<sum_to_spend>\d{2,5}\s{0,3}(?:points?|coins?|euros?|tokens?|credits?|dollars?|chips))\s{1,3}to\s{1,3}(?:spend|split|"
+    r"divide|distribute|allocate|share)(?: (?:on|between|among|across|"
+    r"over))?(?:\s{0,3}:)?\s{1,3}(?P<list_to_spend>[^.;!?\n]{1,300}))",
     re.IGNORECASE,
 )
 # What only a file could hold.

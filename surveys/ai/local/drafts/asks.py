@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from surveys.ai.local.drafts.ask_lists import after_verb, list_items, parted
+from surveys.ai.local.drafts.ask_lists import after_verb, list_items, list_parts, parted
 from surveys.ai.local.drafts.ask_words import (
     ABOUT_OTHERS,
     ADDITION,
@@ -22,10 +22,12 @@ from surveys.ai.local.drafts.ask_words import (
     BULLET,
     CHOOSE,
     EACH,
+    FEEDBACK,
     FOLLOW_UP,
     FORM,
     GLOBAL_SCALE,
     INTERROGATIVE,
+    KIND,
     LEADING,
     NUMBERED,
     ONE_OPEN,
@@ -55,6 +57,7 @@ from surveys.ai.local.drafts.conditions import (
     with_conditions_apart,
 )
 from surveys.ai.local.drafts.formats import (
+    BRACKETS,
     CONJUNCTIONS,
     DATE,
     QUOTES,
@@ -67,6 +70,7 @@ from surveys.ai.local.drafts.formats import (
     read_scale,
     split_options,
 )
+from surveys.ai.local.drafts.noun_phrases import is_noun_phrase
 
 _MAX_ASKS = 40
 RANKED = "Put these in order, with the most important on top."
@@ -83,6 +87,28 @@ _EITHER = re.compile(
     r"oder|ou|o)\s(?P<last>[^\W\d_][\w'’-]*)$"
 )
 _EITHER_WORD = re.compile(r"\s(?:or|oder|ou|o)\s(?!(?:not|nicht|pas|non|no|não)\b)", re.IGNORECASE)
+_THEN = re.compile(
+    r"(?:and )?(?:then|finally|danach|dann|anschließend|zuletzt|zum schluss|puis|ensuite|enfin|después|luego|"
+    r"finalmente|depois)\s(?!they\b|we\b|it\b|you\b|sie\b|wir\b)",
+    re.IGNORECASE,
+)
+_TONE = re.compile(
+    r"(?:very )?(?:short|brief|friendly|simple|anonymous|quick|easy|mobile|kurz|freundlich|einfach|anonym|"
+    r"court|simple|anonyme|corto|amable|sencillo|anónimo|curto|simples|anônimo)\w?(?: please)?$",
+    re.IGNORECASE,
+)
+# `wie zufrieden die Gäste mit Zimmer, Frühstück und Service sind`: the list is what people rate.
+_SATISFIED_WITH = re.compile(
+    r"\bwie (?:zufrieden|glücklich) (?:(?:die|unsere|"
+    r"alle) )?\w{2,20} mit (?P<list>[^.;:!?\n]{1,120}?,[^.;:!?\n]{1,120}?) "
+    r"(?:sind|waren)\b",
+    re.IGNORECASE,
+)
+_SIZE = re.compile(r"\b(?:\d{0,2}X{0,3}[SL]|M|\d{2,3}(?:/\d{2,3})?)\b")
+_SIZES = re.compile(
+    r"\b(?P<of>(?i:(?:[^\W\d_]{1,20}[ -])?(?:sizes?|größen?|tailles?|tallas?|tamanhos?)))\s{0,3}:?\s{1,3}"
+    rf"(?P<list>{_SIZE.pattern}(?:\s{{0,3}}[,/]?\s{{0,3}}(?:(?:or|and|oder|und|ou|o|y|et|e)\s{{1,3}})?{_SIZE.pattern}){{2,20}})"
+)
 _OR_NOT = re.compile(r"\s{1,3}(?:or not|oder nicht|ou (?:pas|non)|o no|ou não)$", re.IGNORECASE)
 
 
@@ -170,14 +196,18 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
         text = f"{text[:start]} {text[start + found[0].end() :]}"
     told: list[str] = []
     points = POINTS.search(text)
-    ranked = (
-        split_options(re.split(r"\s(?:for|für|pour|para)\s", points["list"])[0], language) if points else ()
+    shared = (
+        (points["list"] or points["list_first"] or points["list_to_spend"] or "").strip() if points else ""
     )
+    ranked = split_options(re.split(r"\s(?:for|für|pour|para)\s", shared)[0], language) if points else ()
     if points:
         told.append(points[0].strip(TRAILING))
-        after = points["list"].partition(" for ")[2]
+        after = shared.partition(" for ")[2]
         text = f"{text[: points.start()]} {after} {text[points.end() :]}"
     text = re.sub(r"\(\s{0,3}\)", "", SEVERAL.sub("", text)) if is_poll else _EVENT_DATE.sub("", text)
+    if language == "de":
+        text = _SATISFIED_WITH.sub(lambda match: match["list"], text)
+    text = _SIZES.sub(lambda match: f"{match['of']} ({', '.join(_SIZE.findall(match['list']))})", text)
     text = without_settings(text)
     asks: list[Ask] = [Ask(RANKED, Format(options=ranked, is_ranked=True))] if ranked else []
     rest: list[str] = []
@@ -198,7 +228,9 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
             sentence = sentence[said.end() :].strip(TRAILING)
             if not sentence:
                 continue
-        is_continued = bool(asks) and _continues(sentence, text, language)
+        is_continued = (
+            _continues(sentence, text, language) if asks else _is_plain_list(sentence, text, language)
+        )
         found_asks, lead = _of_sentence(sentence, language, is_list=is_continued, is_poll=is_poll)
         if found_asks and ALSO.search(sentence) and not _has_list(lead, sentence):
             in_addition += len(found_asks)
@@ -259,6 +291,8 @@ def _is_rank(ask: Ask) -> bool:
 
 def _continues(sentence: str, text: str, language: str) -> bool:
     """Whether a sentence goes on with the list of the sentence before it, as the fields of a form do."""
+    if _THEN.match(sentence):
+        return True
     if leading := LEADING.match(sentence):
         rest = sentence[leading.end() :]
         if sentence[:1].islower() or re.match(INTERROGATIVE[language], rest, re.IGNORECASE):
@@ -266,6 +300,22 @@ def _continues(sentence: str, text: str, language: str) -> bool:
     parts = re.split(rf",|\s(?:{CONJUNCTIONS[language]})\s", sentence)
     is_list = len(parts) > 1 and not re.search(r"[?:\d]", sentence) and FORM.search(text) is not None
     return is_list and all(0 < len(part.split()) <= 4 for part in parts)
+
+
+def _is_plain_list(sentence: str, text: str, language: str) -> bool:
+    """Return whether a sentence is a list of what to ask, after one that names the survey: `Feedback on our
+    dinner. Food, venue, would they come again`.
+    """
+    before = text.partition(sentence)[0]
+    if not (KIND.search(before) or FEEDBACK.search(before) or FORM.search(before)) or ":" in sentence:
+        return False
+    parts = [BRACKETS.sub("", part).strip(TRAILING) for part in list_parts(sentence) if part.strip(TRAILING)]
+    return len(parts) > 2 and all(
+        len(part.split()) <= 9
+        if re.match(INTERROGATIVE[language], part, re.IGNORECASE)
+        else len(part.split()) <= 5 and is_noun_phrase(part, language) and not _TONE.match(part)
+        for part in parts
+    )
 
 
 def _aspects(sentence: str, language: str) -> list[Ask]:
@@ -341,6 +391,8 @@ def _of_sentence(
     without, condition = read_condition(sentence)
     if condition and (why := FOLLOW_UP.search(without)):
         before = without[: why.start()].strip(TRAILING)
+        if before and leads_with_condition(sentence):  # Its object: `if they disliked the food ask why`.
+            condition, before = replace(condition, said=f"{condition.said} {before}"), ""
         asks_before, lead = _of_sentence(before, language, is_poll=is_poll) if before else ([], "")
         return [*asks_before, Ask(why["what"] or why["reason"], condition=condition)], lead
     if condition and sentence.lower().startswith(without.lower()[:4]) and not leads_with_condition(sentence):

@@ -15,13 +15,13 @@ from typing import Any
 
 from surveys.ai.local.drafts import bank, languages
 from surveys.ai.local.drafts.answering import answered, formatted, in_language, is_closed, text_in, with_scale
-from surveys.ai.local.drafts.ask_words import FILE, INTERROGATIVE, PRICE
+from surveys.ai.local.drafts.ask_words import FILE, INTERROGATIVE, NEED, PRICE
 from surveys.ai.local.drafts.asks import RANKED, Ask
 from surveys.ai.local.drafts.conditions import Condition, subject_of, words_of
-from surveys.ai.local.drafts.formats import DATE, Format
+from surveys.ai.local.drafts.formats import DATE, Format, option_text
 from surveys.ai.local.drafts.length import MutableBlock
 from surveys.ai.local.drafts.library import RawBlock
-from surveys.ai.local.drafts.noun_phrases import AGREEMENT, is_noun_phrase, is_statement
+from surveys.ai.local.drafts.noun_phrases import AGREEMENT, is_day, is_noun_phrase, is_statement
 from surveys.ai.local.drafts.phrasing import addressed, question_from
 from surveys.ai.local.drafts.stems import EMPTY, word_set
 from surveys.engine.script import SCALES, title_case
@@ -50,7 +50,9 @@ _ALLOWS = re.compile(
     r"qualität)",
     re.I,
 )
+_DAYS = "📅"  # The text of an ask that has days as its options.
 HOW_MANY = "How many would you like: {label}?"
+NEEDED = "What do you need: {label}?"
 AGREE = "How much do you agree? “{Label}.”"
 OVERALL, CHILD = "Which overall rating would you give?", "How old is the child?"
 _CHILD = re.compile(
@@ -58,6 +60,28 @@ _CHILD = re.compile(
     r"['’]s|ren)?\b",
     re.IGNORECASE,
 )
+# Questions of the bank that are about the child where parents fill in a form, with their words for that.
+_OF_CHILD = {
+    "age": CHILD,
+    "pictures": "May we take pictures of the child and publish them?",
+    "diet": "Which of these apply to the food that the child eats?",
+    **dict.fromkeys(("birthday", "grade", "allergies", "gender", "shirt"), "What is the child's {label}?"),
+}
+
+
+def _of_child(known: RawBlock, ask: Ask, language: str) -> MutableBlock:
+    block = in_language(known, language)
+    if known["name"] == "age":
+        block = {"name": "age", "type": "open_numeric", "min": 0}
+    label = re.sub(
+        r"^(?:(?:the |any |their )?child['’]s|the|any|their|der|die|das) ", "", ask.text, flags=re.IGNORECASE
+    )
+    prompt = _filled(_OF_CHILD[known["name"]], label, language)
+    if language == languages.ENGLISH and _is_plural(label):
+        prompt = prompt.replace("What is the child", "What are the child")
+    return formatted({**block, "prompt": prompt}, ask.format, language, None)
+
+
 _WHO_COMES = {
     "en": (r"who(?:'s| is| will be| wants to)? com(?:e|ing|es)\b(?P<rest>.*)", "Are you coming{rest}?"),
     "de": (r"wer (?:kommt|ist dabei)\b(?P<rest>.*)", "Kommst du{rest}?"),
@@ -121,6 +145,7 @@ def compose(
     before: Sequence[RawBlock] = (),
     is_about_leaving: bool = False,
     is_agreed: bool = False,
+    is_judged: bool = True,
 ) -> Composed:
     """Return the questions for asks. The asks are in the language `spoken`, the questions in `language`.
 
@@ -130,7 +155,7 @@ def compose(
     composed = Composed()
     names: set[str] = set()
     said: list[tuple[RawBlock, str]] = []  # The blocks with the words from which they are made.
-    asks = list(asks)
+    asks = _with_days_together(asks)
     siblings = " ".join(ask.text for ask in asks)
     for ask in asks:
         if (excluded := _EXCLUDED.fullmatch(ask.text)) and not ask.format.options:
@@ -148,6 +173,7 @@ def compose(
             composed=composed,
             is_about_leaving=is_about_leaving,
             is_agreed=is_agreed,
+            is_judged=is_judged,
             siblings=siblings,
         )
         if made is None and is_file(ask.text):
@@ -178,9 +204,24 @@ def compose(
             made |= {"correct_answer_index": ask.format.right}
         composed.blocks.insert(place, made)
         said.append((made, ask.text))
-        named = ", ".join(ask.format.options) if ask.format.is_ranked else ask.text.rstrip("? ")
+        named = (
+            ", ".join(ask.format.options)
+            if ask.format.is_ranked or ask.text == _DAYS
+            else ask.text.rstrip("? ")
+        )
         composed.words.append(named or "a rating")
     return composed
+
+
+def _with_days_together(asks: Iterable[Ask]) -> list[Ask]:
+    """Return the asks with several days among them as the options of one."""
+    asks = list(asks)
+    days = [ask for ask in asks if ask.format == Format() and is_day(ask.text)]
+    if len(days) < 2:
+        return asks
+    options = tuple(option_text(ask.text) for ask in days)
+    several = replace(days[0], text=_DAYS, format=Format(options=options, takes_several=True))
+    return [several if ask is days[0] else ask for ask in asks if ask is days[0] or ask not in days]
 
 
 def _block_for(
@@ -193,6 +234,7 @@ def _block_for(
     composed: Composed,
     is_about_leaving: bool,
     is_agreed: bool,
+    is_judged: bool,
     siblings: str,
 ) -> MutableBlock | None:
     if not ask.text and ask.format.is_scale:
@@ -204,6 +246,8 @@ def _block_for(
         overall = {"name": "overall", "prompt": text_in(OVERALL, language)}
         wanted = ask.format if ask.format.is_scale else scale
         return with_scale(overall, wanted, language, ("Very poor", "Very good"))
+    if ask.text == _DAYS:
+        return formatted(in_language(bank.blocks()["days_available"], language), ask.format, language, None)
     if ask.format.is_ranked:
         options = [{"value": option} for option in ask.format.options]
         return {"name": "ranked", "type": "ranking", "prompt": text_in(RANKED, language), "options": options}
@@ -220,8 +264,9 @@ def _block_for(
         ends = ("Strongly disagree", "Strongly agree")
         return with_scale({"prompt": _filled(AGREE, said, language)}, wanted, language, ends)
     known = bank.find(ask.text, spoken)
-    if is_form and known and known["name"] == "age" and _CHILD.search(siblings):
-        return {"name": "age", "type": "open_numeric", "prompt": text_in(CHILD, language), "min": 0}
+    is_of_child = is_form and known is not None and _CHILD.search(siblings) is not None
+    if is_of_child and known and known["name"] in _OF_CHILD:
+        return _of_child(known, ask, language)
     if (asked := _who_comes(ask.text, spoken)) and spoken == language:
         composed.known.add("coming")
         return {**in_language(bank.blocks()["coming"], language), "prompt": asked}
@@ -249,6 +294,8 @@ def _block_for(
     if known:
         composed.known.add(known["name"])
         block = in_language(known, language)
+        if ask.format.most and known["name"] == "number_of_people":
+            block = in_language(bank.blocks()["guests"], language)
         if spoken == language and block["type"] not in SCALES and not _COUNTS.match(bank.folded(ask.text)):
             block["prompt"] = _in_their_words(ask.text, block, language) or block["prompt"]
         if known["type"] == "open_text" and ask.format.is_scale:
@@ -260,7 +307,8 @@ def _block_for(
         return None  # The clause cannot be translated.
     if question := question_from(ask.text, language):
         return answered(question, ask.format, language, scale, None)
-    return _of_phrase(ask, language, is_form=is_form, scale=scale)
+    is_about_needs = NEED.search(siblings) is not None and not is_judged
+    return _of_phrase(ask, language, is_form=is_form, scale=scale, is_about_needs=is_about_needs)
 
 
 _LIKED = re.compile(r"(?:preferred|favou?rite|main|current|highest|usual)\b", re.IGNORECASE)
@@ -287,7 +335,7 @@ _SUPERLATIVE = {
     "de": r"(?:(?:der|die|das) )?(?:beste|schlechteste|größte|wichtigste|nützlichste|schönste|"
     r"schlimmste|hilfreichste)[rsn]? .+",
 }
-_COUNTS = re.compile(r"(?:how many|wie viele|combien de|cuant[oa]s|quant[oa]s) \w+$")
+_COUNTS = re.compile(r"(?:how many|wie viele|combien|combien de|cuant[oa]s|quant[oa]s)(?: \w+)?$")
 
 
 def _in_their_words(text: str, block: MutableBlock, language: str) -> str | None:
@@ -304,7 +352,9 @@ def _in_their_words(text: str, block: MutableBlock, language: str) -> str | None
     return question if text_in("Yes", language) in values else None
 
 
-def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) -> MutableBlock | None:
+def _of_phrase(
+    ask: Ask, language: str, *, is_form: bool, scale: Format | None, is_about_needs: bool
+) -> MutableBlock | None:
     """Return the question for a noun phrase. People rate the phrase, choose one of its options, or fill it
     in.
     """
@@ -317,9 +367,10 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     if re.search(r"[.!?;:]", phrase) or _NO_ASK.match(plain):
         return None
     label = phrase[:1].upper() + phrase[1:]
-    if ask.format == Format() and _COUNTS.match(plain):
+    if ask.format == Format(most=ask.format.most) and _COUNTS.match(plain):
         mark = " ?" if language == "fr" else "?"
-        return {"type": "open_numeric", "prompt": f"{'¿' if language == 'es' else ''}{label}{mark}", "min": 0}
+        prompt = f"{'¿' if language == 'es' else ''}{label}{mark}"
+        return formatted({"type": "open_numeric", "prompt": prompt, "min": 0}, ask.format, language, None)
     if not (ask.format.options or ask.format.is_yes_no) and re.match(
         INTERROGATIVE[language], phrase, re.IGNORECASE
     ):
@@ -338,6 +389,13 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     possessed = _POSSESSED.fullmatch(phrase)
     known = _owned(phrase, language)
     is_field = bool(known and known["name"] in _PERSONAL) or _FACT.search(plain) is not None
+    is_need = NEED.search(phrase) is not None and not ask.is_rated and not scale
+    if (
+        is_about_needs
+        and not (is_need or is_field or is_form or ask.is_rated or scale)
+        and ask.format == Format()
+    ):
+        return {"type": "open_text", "prompt": _filled(NEEDED, phrase, language)}
     if ask.condition and not (is_form or is_field):
         return None  # Nobody rates a thing under a condition.
     is_plain = not scale and ask.format == Format() and not ask.is_rated
@@ -357,7 +415,9 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     if (
         ask.is_rated
         or scale
-        or not (is_form or ask.is_field or is_field or _LABELLED.search(plain) or ask.format.is_open)
+        or not (
+            is_form or ask.is_field or is_field or is_need or _LABELLED.search(plain) or ask.format.is_open
+        )
     ):
         rated = phrase if language != "en" or _DETERMINED.search(phrase) else f"the {phrase}"
         prompt = _filled("How would you rate {aspect}?", rated, language)
@@ -440,7 +500,7 @@ def _fits(condition: Condition, about: RawBlock, language: str) -> bool:
         return False
     if condition.kind == "above":
         return bool(about.get("min", 0) <= (condition.number or 0) < about.get("max", 10))
-    return 1 < _below(condition, about) <= about.get("max", 10)
+    return bool(1 < _below(condition, about) <= about.get("max", 10))
 
 
 def _meant(condition: Condition, earlier: Sequence[tuple[RawBlock, str]], language: str) -> RawBlock | None:

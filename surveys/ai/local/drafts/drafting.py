@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from surveys.ai.local.drafts import bank, counts, languages, library, scoring
 from surveys.ai.local.drafts.answering import in_language, text_in
-from surveys.ai.local.drafts.ask_words import FEEDBACK, FORM, INTERROGATIVE, wants_one_open_question
+from surveys.ai.local.drafts.ask_words import FEEDBACK, FORM, INTERROGATIVE, POINTS, wants_one_open_question
 from surveys.ai.local.drafts.asks import Asks, additions, read_asks, without_settings
 from surveys.ai.local.drafts.builder import (
     FORM_WELCOME,
@@ -113,6 +113,7 @@ class _Draft:
             before=template.blocks if template.id in library.STANDARD else first_last,
             is_about_leaving=bool(_LEAVING.search(self.request.intent)),
             is_agreed=bool(AGREEMENT.search(self.request.intent)),
+            is_judged=bool(FEEDBACK.search(self.request.intent)),
         )
         # The questions of a standard belong together, so all of them remain.
         if template.id in library.STANDARD:
@@ -166,10 +167,14 @@ class _Draft:
             blocks = _on_scale(blocks, self.asks.scale)
         understood += [f"There are no questions about {what}." for what in composed.not_asked]
         unmet = composed.unmet + self._unmet_count(blocks)
-        used = [*unmet, *composed.words, *composed.not_asked, *match.words, *match.template.keywords]
-        left = self._leftovers(blocks, [*used, *AGREEMENT.findall(self.request.intent)])
-        if left.parts:
-            unmet.append(f"Not used: {', '.join(f'“{part}”' for part in left.parts)}.")
+        used = [*unmet, *composed.words, *composed.not_asked]
+        of_template = [*match.words, *match.template.keywords]
+        if any(line.startswith("Template:") for line in understood):
+            used += of_template
+        if any("agree" in (block.get("name") or "") for block in composed.blocks):
+            used += AGREEMENT.findall(self.request.intent)
+        left = self._leftovers(blocks, used, naming=of_template)
+        unmet += _not_used(left)
         made, not_made = len(composed.blocks), len(composed.unmet)
         most = 1.0 if left.covered == 1.0 and not unmet else 0.95
         if not composed.blocks and left.covered < _COVERED:
@@ -184,7 +189,9 @@ class _Draft:
             confidence=min(confidence * (left.share if left.share < _MOSTLY else 1.0), most),
         )
 
-    def _leftovers(self, blocks: list[MutableBlock], used: Iterable[str]) -> Leftovers:
+    def _leftovers(
+        self, blocks: list[MutableBlock], used: Iterable[str], naming: Iterable[str] = ()
+    ) -> Leftovers:
         """Return the parts of the intent that neither a block nor a sentence about the draft has."""
         options = (option["value"] for block in blocks for option in block.get("options", ()))
         prompts = (block.get("prompt") or "" for block in blocks)
@@ -200,6 +207,7 @@ class _Draft:
             text,
             self.language,
             [*prompts, *options, *labels, *used, *told],
+            naming=naming,
             has_conditions=any(block.get("show_when") for block in blocks),
         )
 
@@ -228,7 +236,8 @@ class _Draft:
         """Return the intent without its asks, for choosing the template; the whole intent if the rest has no
         subject.
         """
-        text = self.asks.rest or ("" if len(self.asks.asks) > 1 else self.wishes.text)
+        has_own_options = any(ask.format.options for ask in self.asks.asks)
+        text = self.asks.rest or ("" if len(self.asks.asks) > 1 or has_own_options else self.wishes.text)
         rest = replace(
             read_intent(replace(self.request, intent=text), language=self.intent.language),
             question_count=self.intent.question_count,
@@ -349,11 +358,12 @@ class _Draft:
             if is_open or (has_template and not self.asks.asks[0].format.is_yes_no):
                 question = None
         if question is not None:
+            left = self._leftovers([block], composed.words, naming=(self.wishes.text,))
             return self._finished(
                 [block],
                 is_scored=bool(self.request.scoring),
                 understood=["The question is taken from your sentence."],
-                unmet=composed.unmet,
+                unmet=[*composed.unmet, *_not_used(left)],
                 confidence=0.9,
             )
         match = best_match(intent)
@@ -420,7 +430,7 @@ class _Draft:
         confidence: float,
     ) -> ProposedScript:
         kept, of_wishes, not_met = apply_wishes(blocks, self.wishes, is_composed=len(self.asks.asks) > 1)
-        unmet = [*unmet, *not_met, *(f"Not done: “{told}”." for told in self.asks.told)]
+        unmet = [*unmet, *not_met, *map(_not_done, self.asks.told)]
         if any(map(_TOLD.match, unmet)):
             confidence = min(confidence, _MOST_WITH_TOLD)
         return ProposedScript(
@@ -450,6 +460,14 @@ _LEAVING = re.compile(
 _COMES = re.compile(
     r"\bcom(?:e|ing)\b|\battend|\bkomm|\bdabei|\bvien|\bvenez|\basist|\bvem\b|\bpresença", re.IGNORECASE
 )
+
+
+def _not_used(left: Leftovers) -> list[str]:
+    return [f"Not used: {', '.join(f'“{part}”' for part in left.parts)}."] if left.parts else []
+
+
+def _not_done(told: str) -> str:
+    return f"Not done: “{told}”.{' People rank the items instead.' if POINTS.search(told) else ''}"
 
 
 def _asks_who_comes(blocks: list[MutableBlock]) -> bool:

@@ -26,6 +26,7 @@ class Format:
     takes_several: bool = False
     at_most: int | None = None
     is_ranked: bool = False
+    most: int | None = None  # The highest number, as in `how many guests (max 3)`.
     is_grade: bool = False  # 1 is the best and 6 the worst, as in German schools.
     right: int | None = None  # The index of the right answer in a quiz.
 
@@ -78,16 +79,23 @@ _OPEN = re.compile(
 )
 SEVERAL = re.compile(
     r"[\s,;–—-]{0,5}(?:"
-    r"\b(?:select|check|choose|pick|mark) (?:all|any|multiple|several)\b[^,.;)]*|\bmultiple (?:answers|"
+    r"\b(?:(?:everyone|people|they|you) )?(?:can )?(?:select|check|choose|pick|mark|tick)s? (?:all|any|"
+    r"multiple|several)\b[^,.;)]*|\bmultiple (?:answers|"
     r"choice|selection)\b"
     r"|\bmulti(?:-?select)?\b(?=\s{0,3}[,)])(?:, with other)?|\bmehrere(?: antworten)?(?: möglich)?\b|"
-    r"\bplusieurs choix\b|\bmehrfachauswahl\b|\bplusieurs réponses\b|\bchoix "
+    r"\bplusieurs choix\b|\bmehrfachauswahl\b|\bplusieurs r[ée]ponses\b(?: possibles?)?|\bchoix "
     r"multiples?\b"
-    r"|\bvarias respuestas\b|\bselección múltiple\b|\bvárias respostas\b|\bmúltipla escolha\b)",
+    r"|\bvarias respuestas\b(?: posibles)?|\bselecci[óo]n m[úu]ltiple\b|"
+    r"\bv[áa]rias respostas\b(?: possíveis)?|\bmúltipla escolha\b)",
     re.IGNORECASE,
 )
 LIMIT = "⩽"  # Before how many options can be chosen, in an intent that was read already.
 _LIMIT = re.compile(rf"{LIMIT}(\d{{1,2}})\s{{0,3}}:?\s{{0,3}}")
+_MOST = re.compile(
+    r"\((?:max\.?|maximum|maximal|at most|up to|no more than|höchstens|bis zu|au plus|jusqu['’]à|máximo|"
+    r"máx\.?|hasta|até)\s(\d{1,3})\)",
+    re.IGNORECASE,
+)
 RIGHT = re.compile(
     r"\s{0,3}\((?:right|correct|true|richtig|korrekt|juste|bonne réponse|correct[oa]|cert[oa])\)|"
     r"\s{0,3}[✓✔✅]",
@@ -113,6 +121,8 @@ def read_format(text: str, language: str) -> tuple[str, Format]:
         text, found = text.replace(match[0], ""), replace(found, takes_several=True)
     if match := _LIMIT.search(text):
         text, found = text.replace(match[0], ""), replace(found, takes_several=True, at_most=int(match[1]))
+    if match := _MOST.search(text):
+        text, found = text.replace(match[0], " "), replace(found, most=int(match[1]))
     for match in BRACKETS.finditer(text):
         inner = match[1].strip()
         options = split_options(inner, language)

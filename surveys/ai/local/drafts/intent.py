@@ -139,11 +139,11 @@ _SLOPPY = {
     "whats": "what's", "whos": "who's", "ppl": "people", "pls": "please", "would of": "would "
     "have", "could of": "could have",
     "should of": "should have", "to expensive": "too expensive", "wieviele": "wie "
-    "viele", "wieviel": "wie viel", "plz": "please",
+    "viele", "wieviel": "wie viel", "plz": "please", "woud": "would", "shoud": "should", "coud": "could",
 }  # fmt: skip
 _SLOPPY_WORD = re.compile(rf"\b(?:{'|'.join(_SLOPPY)})\b")
 _OWNER = re.compile(
-    r"\b(parent|child|kid|mother|father|owner|customer|guest|student|player)s (?=(?:name|class|age|"
+    r"\b(parent|child|kid|mother|father|owner|customer|guest|student|player)s? (?=(?:name|class|age|"
     r"e-?mail|phone)\b)"
 )
 

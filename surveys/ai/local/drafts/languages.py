@@ -72,13 +72,16 @@ _SURVEY_WORDS = {
     "en": "survey poll quiz feedback questions about vote please our community members form should",
     "de": "umfrage fragebogen umfragen abstimmung fragen befragung rückmeldung unsere unserem unser wollen "
     "wir bitte anzahl bestellung verteile punkte erstelle zufriedenheit neue neuen wie was ob und über "
-    "anmeldung bewerbung kündigung ja nein",
+    "anmeldung bewerbung kündigung ja nein termin terminfindung uhr angeben montag dienstag mittwoch "
+    "donnerstag "
+    "freitag samstag sonntag",
     "fr": "sondage questionnaire enquête questions créer avis notre nos quel quelle après sur formulaire "
     "inscription "
-    "demander demandez répartir entre oui non nom",
+    "demander demandez répartir entre oui non nom lundi mardi mercredi jeudi vendredi samedi dimanche",
     "es": "encuesta cuestionario preguntas pregunta votación crear nuestra nuestro satisfacción sobre qué "
     "cómo hacer "
-    "formulario inscripción nombre correo teléfono disponibilidad experiencia gustó clientes",
+    "formulario inscripción nombre correo teléfono disponibilidad experiencia gustó clientes lunes martes "
+    "miércoles jueves viernes sábado domingo fecha",
     "pt": "pesquisa questionário enquete perguntas pergunte votação criar nossa nosso satisfação sobre "
     "faça você não "
     "formulário inscrição cadastro nome devemos qual",

@@ -29,6 +29,7 @@ _WORD = re.compile(r"[^\W_]{2,40}")
 # Words that say that there shall be a survey, and nothing about what it asks.
 _EMPTY = word_set(
     """
+    danach dann then puis ensuite despues luego depois finally zuletzt anschliessend
     survey surveys poll form questionnaire question questions ask asks want wants wanted like know
     find need needs make create please quick short simple feedback people they them their also rate
     rating scale scales open answer answers about each new our out other follow first then should
@@ -52,12 +53,16 @@ class Leftovers:
     covered: float = 1.0  # The same share, with the words that name the survey and its people.
 
 
-def leftovers(text: str, language: str, used: Iterable[str], *, has_conditions: bool = True) -> Leftovers:
+def leftovers(
+    text: str, language: str, used: Iterable[str], *, naming: Iterable[str] = (), has_conditions: bool = True
+) -> Leftovers:
     """Compare an intent with the texts that a draft took from it or wrote for it.
 
-    The part with which an intent names the survey and its people is left over only if none of it is used.
+    The part with which an intent names the survey and its people is left over only if none of it is used, nor
+    is among the words `naming`.
     """
     known = {word[:_BEGINNING] for each in used for word in _WORD.findall(folded(each))}
+    of_name = {word[:_BEGINNING] for each in naming for word in _WORD.findall(folded(each))}
     parts, total, in_use, all_words, all_found = list[str](), 0, 0, 0, 0
     for number, part in enumerate(_parts(text, language)):
         words = [word for word in _WORD.findall(folded(SCALE.sub(" ", part))) if _has_meaning(word, language)]
@@ -66,7 +71,7 @@ def leftovers(text: str, language: str, used: Iterable[str], *, has_conditions: 
             continue  # Others tell whether these are met.
         all_words, all_found = all_words + len(words), all_found + found
         if number == 0 or _NAMES_SURVEY.search(part):
-            if len(words) > 1 and not found:
+            if len(words) > 1 and not found and not any(word[:_BEGINNING] in of_name for word in words):
                 parts.append(part)
             continue
         total += len(words)

@@ -70,6 +70,18 @@ AGREEMENT = re.compile(
 )
 
 
+_WHOLE_DAY = re.compile(
+    rf"(?:[^\W\d_]{{2,10}}\.?,?\s)?(?:the\s)?(?:\d{{1,2}}\.?\s?[-–]\s?)?{DATE}"
+    r"(?:,?\s(?:(?:at|um|à|a las|às|@)\s)?\d{1,2}(?:[:.h]\d{2})?\s?(?:uhr|h|am|pm)?)?",
+    re.IGNORECASE,
+)
+
+
+def is_day(phrase: str) -> bool:
+    """Return whether a phrase is a day with its date and perhaps its time, and nothing else."""
+    return _WHOLE_DAY.fullmatch(phrase.strip()) is not None
+
+
 def is_noun_phrase(phrase: str, language: str) -> bool:
     """Return whether nothing shows that a phrase is a clause, a note to us or a day."""
     plain = phrase.replace("IT", "").replace("US", "").strip()

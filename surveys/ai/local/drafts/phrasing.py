@@ -222,6 +222,19 @@ def _inverted(subject: str, after: list[str]) -> list[str]:
     adverbs = []
     while len(after) > 1 and after[0].lower() in (
         "really",
+        "mostly",
+        "mainly",
+        "usually",
+        "normally",
+        "often",
+        "always",
+        "sometimes",
+        "typically",
+        "generally",
+        "actually",
+        "first",
+        "recently",
+        "only",
         "still",
         "already",
         "ever",
@@ -311,7 +324,7 @@ _DE_SUBJECTS = word_set(
 _DE_DATIVE = re.compile(r"\b(?:wünsch|vorstell|merk|leist|erhoff|anschau|anseh|kauf|überleg|vornehm)\w*$")
 _DE_DIRECT = re.compile(
     r"^((?:(?:an|in|mit|für|auf|bei|von|zu)\s)?(?:was|wen|wem|wie|wo|wann|warum|woher|wohin|womit|welche[rsn]?)\s"
-    r"(?:(?:oft|lange|viel|gern|häufig|gut|sehr)\s)?)([a-zäöüß]+(?:en|ern|eln))\s(?:sie)\b",
+    r"(?:(?:oft|lange|viel|gern|häufig|gut|sehr)\s)?)(?!(?:un)?zufrieden|offen|selten|verschieden|trocken)([a-zäöüß]+(?:en|ern|eln))\s(?:sie)\b",
     re.IGNORECASE,
 )
 _DE_INNER = re.compile(r"\b(damit|dass|wenn|weil) sie\b([^?,]{0,60}\s)([a-zäöüß]+en)(?=\?|$)", re.IGNORECASE)
@@ -357,7 +370,12 @@ def _german(clause: str) -> str | None:
         return f"{clause}?"
     end = start + 1  # The index after the question words.
     if lower[0] != "ob":
-        while end < len(words) - 1 and lower[end] not in _DE_SUBJECTS | _DE_FINITE and end < start + 3:
+        while (
+            end < len(words) - 1
+            and lower[end] not in _DE_SUBJECTS | _DE_FINITE
+            and lower[end] != "am"
+            and end < start + 3
+        ):
             end += 1
         is_plain = lower[start] not in ("wie", "welche", "welcher", "welches", "welchen", "welchem")
         end = start + 1 if is_plain else end

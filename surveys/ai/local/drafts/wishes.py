@@ -32,7 +32,7 @@ _CLOSING = re.compile(
     r"[,;]?\s{0,3}\b(?:(?:open |runs? |running |geöffnet |offen )?"
     r"(?:until|till|bis(?: zum)?|jusqu['’]au?|hasta(?: el)?|até(?: o| dia)?|avant(?: le)?|antes d(?:el?|o))"
     r"|clos(?:es?|ing)(?: it)?(?: (?:on|at|by))?|ends? on|deadline(?: is)?:?"
-    r"|(?:anmelde|einsende|melde|abgabe|teilnahme)(?:schluss|frist)(?: ist)?:?|(?:date|fecha|"
+    r"|(?:anmelde|einsende|melde|abgabe|teilnahme|bestell)(?:schluss|frist)(?: ist)?:?|(?:date|fecha|"
     r"data) l[ií]mite:?)\s{1,3}"
     r"(?P<when>(?:next |this |nächsten? |kommenden |am |den |le |el |the |dia )?"
     r"(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
@@ -49,6 +49,14 @@ _NO_TEXT = re.compile(
     r"|questions? ouvertes?|texte libre|preguntas abiertas|texto libre|perguntas abertas|texto livre)",
     re.IGNORECASE,
 )
+# The address that our texts do not have: they say `du`, `vous`, `tú` and `você`.
+_OTHER_ADDRESS = re.compile(
+    r"[,;.]?\s{0,3}\b(?:bitte |please |por favor )?(?:(?:mit|per|in(?: der)?|auf|"
+    r"use)\s)?(?:Sie[- ]Form(?: verwenden)?|siezen|(?<=per )Sie\b|"
+    r"Sie ansprechen|höfliche Anrede|formelle Anrede|tutoyer|tutoiement|(?:tratar )?de usted|usar usted|"
+    r"o senhor)\b",
+    re.IGNORECASE,
+)
 _NUMBER = (
     r"(?P<{name}>\d{{1,2}}|two|three|four|five|zwei|drei|vier|deux|trois|quatre|dos|tres|cuatro|dois|três|"
     r"quatro)\b"
@@ -57,13 +65,13 @@ _AT_MOST = re.compile(
     r"(?P<lead>(?:\s[-–—]\s|[,;])?\s{0,3}\b(?P<verb>(?:(?:people|they|you)\s{1,3})?(?:can\s{1,3}|"
     r"pode\s{1,3})?"
     r"(?:pick|choose|select|wähle?|choisir|choisissez|elegir|elige|escolher|escolha)\s{1,3})?)"
-    r"(?:(?:up to|at most|no more than|a maximum of|max\.?|maximum|maximal|bis zu|höchstens|jusqu['’]à|"
+    r"(?:(?:up to|at most|no more than|a maximum of|max\.?|maximum|maximal|bis zu|höchstens|jusqu['’][àa]|"
     r"au plus|"
-    r"hasta|até|máximo)\s{1,3}"
+    r"hasta|até|ate(?=\s\d{1,2}\s{0,3}(?:[.,;!)]|$))|m[áa]ximo)\s{1,3}"
     + _NUMBER.format(name="number")
     + r"(?!\s{0,3}(?:\w+ )?(?:questions?|fragen|preguntas|perguntas|minutes?|minuten|people|stars?|"
     r"points?|punkte|sternen?"
-    r"|étoiles|estrellas|estrelas|\w*?%))"
+    r"|étoiles|estrellas|estrelas|letters?|characters?|words?|zeichen|buchstaben|lettres|caractères|letras|caracteres|\w*?%))"
     r"(?:\s{1,3}(?:of them|options?|choices?|answers?|items?|dishes|votes?|each|per person|davon|"
     r"antworten|optionen|stimmen"
     r"|voix|réponses?|votos?|opciones|opções))?(?:\s{1,3}möglich)?"
@@ -121,6 +129,7 @@ class Wishes:
     is_anonymous: bool = False
     closing: str | None = None
     no_open_text: bool = False
+    other_address: str | None = None  # An address that our texts do not have: `Sie-Form`.
     not_asked: tuple[str, ...] = ()  # The excluded subjects in the words of the intent.
     nothing_else: bool = False  # The intent wants no question besides its own.
     at_most: int | None = None  # The most options that a respondent may choose.
@@ -131,11 +140,12 @@ class Wishes:
 def read_wishes(text: str) -> Wishes:
     """Read the wishes of an intent. Any text gives a result."""
     is_anonymous = privacy.wished(text) == privacy.ANONYMOUS
-    closing, limit = _CLOSING.search(text), _AT_MOST.search(_CLOSING.sub("", text))
+    closing, limit = _CLOSING.search(text), _limit(_CLOSING.sub("", text))
     rest, not_asked = without_prohibitions(text)
+    address = _OTHER_ADDRESS.search(text)
     named = _LANGUAGE.search(text)
     language = named and _tag(named["named"] or named["before"])
-    for pattern in (NOTHING_ELSE, _NO_TEXT, _CLOSING, _LANGUAGE):
+    for pattern in (_OTHER_ADDRESS, NOTHING_ELSE, _NO_TEXT, _CLOSING, _LANGUAGE):
         rest = pattern.sub("", rest)
     rest = _AT_MOST.sub(_without_limit, rest)
     rest = _without_anonymity(rest)
@@ -143,7 +153,8 @@ def read_wishes(text: str) -> Wishes:
     return Wishes(
         text=rest if rest.strip(" .,;:!?\n") else text,
         is_anonymous=is_anonymous,
-        closing=" ".join(closing["when"].split()) if closing else None,
+        closing=" ".join(closing["when"].split()).removesuffix(" .") if closing else None,
+        other_address=address[0].strip(" ,;.") if address else None,
         no_open_text=bool(_NO_TEXT.search(text)),
         not_asked=not_asked,
         nothing_else=bool(NOTHING_ELSE.search(text)),
@@ -157,8 +168,25 @@ def read_wishes(text: str) -> Wishes:
     )
 
 
+def _limit(text: str) -> re.Match[str] | None:
+    return next((match for match in _AT_MOST.finditer(text) if not _is_of_field(match)), None)
+
+
+def _is_of_field(match: re.Match[str]) -> bool:
+    """Return whether a limit in brackets stands without options, as in `how many guests (max 3)`."""
+    _, _, inner = match.string[: match.start()].rpartition("(")
+    inside = f"{inner}{match.string[match.end() :].partition(')')[0]}"
+    return (
+        "(" in match.string[: match.start()]
+        and ")" not in inner
+        and not re.search("[,/;]|:", inside + match[0][-1])
+    )
+
+
 def _without_limit(match: re.Match[str]) -> str:
     """Return what remains of a limit: its mark beside options in brackets, and a verb that has an object."""
+    if _is_of_field(match):
+        return match[0]
     before, after = match.string[: match.start()], match.string[match.end() :]
     if before.rfind("(") > before.rfind(")"):
         return f"{LIMIT}{_number(match['number'] or match['before'])} "
@@ -190,6 +218,8 @@ def apply_wishes(
         understood.append(WILL_BE_ANONYMOUS)
     if wishes.closing:
         unmet.append(f"The closing time ({wishes.closing}) is set when you open the project.")
+    if wishes.other_address:
+        unmet.append(f"Not done: “{wishes.other_address}”. The texts say du, vous, tú and você.")
     if wishes.no_open_text:
         kept = _without(kept, _is_open_text, "open questions", understood, unmet)
     for what in wishes.not_asked:

@@ -46,6 +46,7 @@ from surveys.services.representations.analysis import (
 )
 from surveys.services.results import cache as shown_figures
 from surveys.services.results import figures, steps
+from surveys.services.scripts import cache as script_cache
 
 __all__ = [
     "RUN",
@@ -157,7 +158,9 @@ def in_aggregate(newest: AnalysisJson, *, project: Project, at: datetime) -> Ana
     """
     if project.is_anonymous:
         newest = {**newest, **_in_steps(newest, project, at)}
-    return analysis_json.in_aggregate(newest, least=anonymity.least_answers(project))
+    conditional_ids = script_cache.get(project.pk, project.revision).stored.conditional_ids
+    least = anonymity.least_answers(project)
+    return analysis_json.in_aggregate(newest, least=least, conditional_ids=conditional_ids)
 
 
 def _in_steps(newest: AnalysisJson, project: Project, at: datetime) -> AnalysisJson:

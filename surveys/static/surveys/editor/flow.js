@@ -26,6 +26,7 @@ class Flow {
   /** @type {HTMLDivElement} */ views;
   /** @type {HTMLDivElement} */ drawing;
   /** @type {HTMLDivElement} */ list;
+  /** @type {HTMLDivElement} */ ends;
   /** @type {any} */ dialog; // an HTMLDialogElement while it is open
   /** @type {string | null} */ target = null;
 
@@ -60,12 +61,13 @@ class Flow {
     this.views = h("div", { class: "flow-views", role: "group", "aria-label": "Show as", hidden: true });
     this.drawing = h("div", { class: "flow-drawing", tabindex: "0", role: "region", "aria-label": "Drawing" });
     this.list = h("div", { class: "flow-list", hidden: true });
+    this.ends = h("div", { class: "flow-ends" });
     const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close",
       onclick: () => this.dialog.close() }, icon("close"));
     this.dialog = h("dialog", { class: "sheet flow-dialog", "aria-labelledby": title },
       h("div", { class: "sheet-body" },
       h("div", { class: "sheet-head" }, h("h2", { id: title }, "Flow of the script"), this.views, close),
-      this.status, h("div", { class: "flow-pane" }, this.drawing, this.list)));
+      this.status, h("div", { class: "flow-pane" }, this.drawing, this.list, this.ends)));
     this.dialog.addEventListener("close", () => this.#closed());
     this.dialog.addEventListener("click", (event) => this.#follow(event));
     document.body.append(this.dialog);
@@ -95,13 +97,14 @@ class Flow {
     this.dialog.close();
   }
 
-  #show({ svg, steps }) {
+  #show({ svg, steps, ends }) {
     const never = steps.filter((step) => step.reach === "never");
     const names = never.map((step) => step.title).join(", ");
     this.#say(never.length ? `Never reached: ${names}.` : steps.length ? "Every block can be reached."
       : "The script has no blocks yet.");
     this.drawing.replaceChildren(parsed(svg));
     this.list.replaceChildren(this.#steps(steps));
+    this.ends.replaceChildren(...this.#ends(ends));
     this.#switches();
     const current = this.dialog.querySelectorAll(`a[data-key="${CSS.escape(this.store.selected ?? "")}"]`);
     for (const link of current) {
@@ -125,6 +128,18 @@ class Flow {
     for (const button of this.views.children) {
       attribute(button, "aria-pressed", String(button.getAttribute("data-view") === name));
     }
+  }
+
+  /** Which end follows which answers; nothing in a project with the thanks alone. */
+  #ends(ends) {
+    if (!ends.length) return [];
+    const id = newId("ends");
+    return [h("h3", { id }, "Ends"), h("ol", { "aria-labelledby": id }, ends.map((end) => {
+      const at = end.is_first ? " at the beginning" : end.after ? ` after ${end.after} · ${end.title}` : "";
+      const out = end.screens_out ? `Screened out${at}. ` : "";
+      const when = end.words ? `${end.words[0].toUpperCase()}${end.words.slice(1)}` : ends.length > 1 ? "Otherwise" : "Always";
+      return h("li", {}, h("b", {}, when), `: ${out}Shows ${end.shows}.`);
+    })), h("p", { class: "help" }, "The first end whose condition holds. They are set under Delivery.")];
   }
 
   /** The same as the drawing, in words. */
