@@ -65,7 +65,7 @@ IN_PLACE = {
     "config/metrics.py:_histogram": "By routes, METHODS and statuses, none of which a caller can add to.",
     "config/templating.py:cache(...)": FILES,
     "surveys/admin/project_forms.py:ProjectForm.paths": EMPTY,
-    "surveys/drawing/link_card.py:_path": ONCE,
+    "surveys/drawing/lettering.py:_path": ONCE,
     "surveys/pages/respondent/views.py:_icon": ONCE,
     "surveys/ai/__init__.py:_provider": "By the names of the three providers.",
     "surveys/ai/models/prompts.py:_template": FILES,

@@ -23,6 +23,7 @@ from surveys.services.results.crossing import CrossTable
 
 TEMPLATE = "admin/surveys/project/cross.html"
 CSV = "csv"
+UNWEIGHTED = "Unweighted"
 BOM = "\ufeff"  # so that spreadsheets read the file as UTF-8
 
 
@@ -38,19 +39,21 @@ def cross(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     except (Forbidden, Unavailable) as refusal:
         return results.refused(request, page, refusal)
     is_running = isinstance(found, ResultsCount)
-    table = draw(found, form) if isinstance(found, CrossTable) else None
+    noun = "vote" if page.project.is_poll else "response"
+    table = draw(found, form, noun=noun) if isinstance(found, CrossTable) else None
     if table is not None and request.GET.get("as") == CSV:
         return _file(page, table)
     address = reverse("admin:surveys_project_cross", args=[page.project.pk])
     context = {
         "project": page.project,
-        "noun": "vote" if page.project.is_poll else "response",
+        "noun": noun,
         "at": page.at,
         "moment": moment,
         "form": form,
         "is_filtered": bool(form.query),
         "address": address,
         "cross_address": "",
+        "board_address": "",
         "script_address": page.address("script") if page.may_edit else "",
         "table": table,
         "counting": found if is_running else None,
@@ -80,7 +83,7 @@ def _read(page: ProjectPage, form: CrossForm) -> CrossTable | ResultsCount | Non
         return readers.cross(
             actor=page.actor,
             project=page.project,
-            selection=form.selection,
+            selection=form.weighted,
             rows=form.rows,
             columns=form.columns,
             at=page.at,
@@ -101,14 +104,23 @@ def _file(page: ProjectPage, table: DrawnTable) -> HttpResponse:
 
 def _lines(table: DrawnTable) -> Iterator[Sequence[str]]:
     """The counts, the shares of rows, columns and the whole, and what is said about them."""
-    yield [f"{table.rows} × {table.columns}", *table.heads, "All"]
+    is_weighted = bool(table.weighting)
+    yield [f"{table.rows} × {table.columns}", *table.heads, "All", *([UNWEIGHTED] if is_weighted else [])]
     for line in table.lines:
-        yield [line.text, *(str(cell.count) for cell in line.cells), str(line.count)]
-    yield ["All", *map(str, table.sums), str(table.count)]
+        own = [str(line.responses)] if is_weighted else []
+        yield [line.text, *(str(cell.count) for cell in line.cells), str(line.count), *own]
+    yield [
+        "All",
+        *map(str, table.sums),
+        str(table.count),
+        *([str(table.all_responses)] if is_weighted else []),
+    ]
+    if is_weighted:
+        yield [UNWEIGHTED, *map(str, table.responses), "", str(table.all_responses)]
     for key, text in SHARES.items():
         yield []
         yield [f"Percentages of {text}", *table.heads]
         for line in table.lines:
             yield [line.text, *(f"{cell.shares[key]:g}" for cell in line.cells)]
     yield []
-    yield from ([sentence] for sentence in chain(table.sentences, table.notes))
+    yield from ([sentence] for sentence in chain(table.weighting, table.sentences, table.notes))

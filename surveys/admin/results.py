@@ -34,10 +34,11 @@ from surveys.drawing.figures.fields import field_cards
 from surveys.drawing.figures.filters import ConditionForm, ResultsForm
 from surveys.drawing.figures.overview import StaffCard
 from surveys.drawing.figures.scores import score_cards, variable_cards
+from surveys.drawing.figures.weighting import words_of
 from surveys.engine.flow.wording import heading
 from surveys.models import ResultsCount
 from surveys.services.ai_work import codebook
-from surveys.services.counting import sent_fields
+from surveys.services.counting import sent_fields, weights
 from surveys.services.exports import service as exports
 from surveys.services.ground import access
 from surveys.services.results import figures, readers, written
@@ -121,7 +122,7 @@ def counting(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         if not form.is_valid():
             raise Http404
     try:
-        seen = _read(page, form)
+        seen = read(page, form)
     except (Forbidden, NotFound):
         raise Http404 from None
     except Refusal:
@@ -162,11 +163,13 @@ def draw(
     form = results_form(request, page, overrides)
     totals, job = _count(page, form)
     status = overview.analysis_status(project, covers=form.covers)
-    texts = overview.texts_of(totals, status.done, is_narrowed=form.is_narrowed)
+    texts = overview.texts_of(
+        totals, status.done, is_narrowed=form.is_narrowed or totals.weighting is not None
+    )
     is_filtered = bool(form.query)
     solutions = access.may_read_solutions(actor=page.actor, project=page.project)
     right: Mapping[int, int] = {}
-    if solutions and job is None:
+    if solutions and job is None and totals.weighting is None:
         right = figures.right_sets(project=project, script=form.script, selection=form.selection)
     cards = overview.cards_of(
         project,
@@ -181,7 +184,10 @@ def draw(
         "form": form,
         "is_filtered": is_filtered,
         "cross_address": _cross_address(page, form),
+        "board_address": page.address("dashboard"),
+        "picture_query": f"?{form.query}" if form.query else "",
         "divided_by": _compared_by(totals, form),
+        "weighting": words_of(totals.weighting, noun=_noun_of(page)),
         "facts": overview.facts_of(totals, is_poll=project.is_poll),
         "is_empty": not totals.conversation_count,
         "funnel": None if project.is_poll else overview.funnel_of(project, totals),
@@ -197,7 +203,7 @@ def draw(
         "theme_pages": _theme_pages(page, form, cards),
         "refusal": refusal.message if refusal else "",
         "counting": _progress_of(page, form, job) if job else None,
-        "exports": exporting.offered(page, query=form.query, count=totals.conversation_count),
+        "exports": exporting.offered(page, query=form.query, count=_selected(totals)),
         "may_analyse": page.may_own,
         "credits_left": project.community.bot_credits,
         "csrf": get_token(request),
@@ -299,6 +305,7 @@ def results_form(
         solutions=access.may_read_solutions(actor=page.actor, project=page.project),
         languages=not project.is_anonymous,
         themed=codebook.ids_by_title(project_id=project.pk) if is_read else (),
+        weights=weights.offered(project),
     )
 
 
@@ -317,14 +324,20 @@ def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
     return {
         "project": page.project,
         "may_edit": page.may_edit,
-        "noun": "vote" if page.project.is_poll else "response",
+        "noun": _noun_of(page),
         "at": page.at,
         "moment": moment,
         "address": page.address(),
+        "pictures": f"{page.address()}picture/",
+        "picture_query": "",
         "share_address": page.address("share"),
         "responses_address": page.address("responses"),
         "script_address": page.address("script") if page.may_edit else "",
     }
+
+
+def _noun_of(page: ProjectPage) -> str:
+    return "vote" if page.project.is_poll else "response"
 
 
 def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount | None]:
@@ -336,7 +349,7 @@ def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount 
     counted = None
     while counted is None:
         try:
-            counted = _read(page, form)
+            counted = read(page, form)
         except InvalidRequest as refusal:
             if not form.add_refusal(refusal):  # each time, fewer filters remain that can be refused
                 raise
@@ -346,12 +359,12 @@ def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount 
     return counted, None
 
 
-def _read(page: ProjectPage, form: ResultsForm | None) -> Figures | ResultsCount | SharedResults:
+def read(page: ProjectPage, form: ResultsForm | None) -> Figures | ResultsCount | SharedResults:
     """The results for the form; without a form, all that the reader may see."""
     return readers.read(
         actor=page.actor,
         project=page.project,
-        selection=form.selection if form else ALL,
+        selection=form.weighted if form else ALL,
         segment_by=form.divided_by if form else None,
         at=page.at,
     )
@@ -385,6 +398,12 @@ class Excerpt:
     at: datetime
     address: str
     asked: Sequence[Mapping[str, str | None]] = ()
+
+
+def _selected(totals: Figures) -> int:
+    """The number of selected responses, those without a usable weight included."""
+    left_out = totals.weighting["left_out"].values() if totals.weighting else ()
+    return totals.conversation_count + sum(left_out)
 
 
 def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[int, WrittenPart]:

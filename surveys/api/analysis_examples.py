@@ -71,6 +71,7 @@ RESULTS: dict[str, Any] = {
     "conversation_count": 38,
     "completion_count": 38,
     "response_count": 55,
+    "weighting": None,
     "segment_by": None,
     "scores": [
         {
@@ -180,4 +181,5 @@ CROSS_TABLE: dict[str, Any] = {
     },
     "tested_cells": 1,
     "notes": [],
+    "weighting": None,
 }

@@ -9,6 +9,9 @@ from rest_framework import serializers
 from surveys.engine.script import BLOCK_TYPES
 from surveys.engine.statistics import REPORTED_TYPES
 
+# Where results are weighted, these are sums of weights.
+COUNT_HELP = "A whole number; with `weight_by` a sum of weights."
+WEIGHTED_HELP = "With `weight_by`: the sum of their weights."
 _TYPES = [each for each in BLOCK_TYPES if each in REPORTED_TYPES]
 
 
@@ -22,8 +25,23 @@ class EntryOut(serializers.Serializer[Any]):
     )
 
 
+class AmountField(serializers.FloatField):
+    """A number of answers, or the sum of their weights."""
+
+    def __init__(self, **options: Any) -> None:
+        text = options.pop("help_text", "")
+        super().__init__(help_text=f"{text} {COUNT_HELP}".strip(), **options)
+
+
+class WeightedCountField(serializers.FloatField):
+    """The sum of the weights of a base."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False, help_text=WEIGHTED_HELP)
+
+
 class AnalysisDistributionItemOut(EntryOut):
-    count = serializers.IntegerField()
+    count = AmountField()
     percentage = serializers.FloatField(
         help_text="Of the respondents who answered the block, 0 to 100, two decimals."
     )
@@ -41,11 +59,15 @@ class SpreadOut(serializers.Serializer[Any]):
         help_text="The quartiles of n sorted numbers are at the places (n - 1) / 4, (n - 1) / 2 and "
         "3 (n - 1) / 4 from 0; between two numbers they are interpolated. Null without numbers, on a scale "
         "with answers from before it became one, and in filtered or segmented results with more than "
-        "2,000,000 different numbers.",
+        "2,000,000 different numbers. With `weight_by`, the number at which the sum of the weights reaches "
+        "the quarter, or the mean with the next one if it does so exactly.",
     )
     upper_quartile = serializers.FloatField(allow_null=True, required=False)
     standard_deviation = serializers.FloatField(
-        allow_null=True, required=False, help_text="Of a sample, with n - 1; null for fewer than two numbers."
+        allow_null=True,
+        required=False,
+        help_text="Of a sample, with n - 1; null for fewer than two numbers. With `weight_by`, the weighted "
+        "variance is multiplied by n / (n - 1), where n is the number of answers.",
     )
 
 
@@ -53,13 +75,14 @@ class AnalysisStatsOut(SpreadOut):
     count = serializers.IntegerField(
         help_text="Answers that are numbers; fewer than `response_count` if the block once had another type."
     )
+    weighted_count = WeightedCountField()
     mean = serializers.FloatField(allow_null=True, help_text="Not rounded.")
     min = serializers.FloatField(allow_null=True)
     max = serializers.FloatField(allow_null=True)
 
 
 class HistogramRangeOut(serializers.Serializer[Any]):
-    count = serializers.IntegerField()
+    count = AmountField()
     percentage = serializers.FloatField(help_text="Of the `count` of `stats`, 0 to 100, two decimals.")
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
@@ -84,7 +107,7 @@ class HistogramOut(serializers.Serializer[Any]):
 
 
 class AnalysisRankingItemOut(EntryOut):
-    points = serializers.IntegerField(
+    points = AmountField(
         required=False,
         help_text="A first place gives as many points as the ranking has places (`rank_top_n`, or else its "
         "number of items), each next one a point less, and no place none. Analyses made before points were "
@@ -94,8 +117,8 @@ class AnalysisRankingItemOut(EntryOut):
         allow_null=True,
         help_text="Mean over those who ranked the item; 1 is best. Not rounded. Null if nobody ranked it.",
     )
-    first_choice_count = serializers.IntegerField()
-    ranked_count = serializers.IntegerField()
+    first_choice_count = AmountField()
+    ranked_count = AmountField()
 
 
 class AnalysisNpsOut(serializers.Serializer[Any]):
@@ -103,9 +126,9 @@ class AnalysisNpsOut(serializers.Serializer[Any]):
         allow_null=True,
         help_text="Percentage of promoters minus that of detractors, one decimal; null without answers.",
     )
-    promoters = serializers.IntegerField(help_text="9 and 10.")
-    passives = serializers.IntegerField(help_text="7 and 8.")
-    detractors = serializers.IntegerField(help_text="0 to 6.")
+    promoters = AmountField(help_text="9 and 10.")
+    passives = AmountField(help_text="7 and 8.")
+    detractors = AmountField(help_text="0 to 6.")
 
 
 class DropOffOut(serializers.Serializer[Any]):
@@ -126,6 +149,7 @@ class CountedOut(serializers.Serializer[Any]):
         help_text="Respondents who answered the block. Readers of shared results get null for this and all "
         "other figures if fewer than 5 answered on an anonymous project.",
     )
+    weighted_count = WeightedCountField()
     distribution = AnalysisDistributionItemOut(
         many=True,
         allow_null=True,
@@ -146,7 +170,7 @@ class SegmentThemeOut(serializers.Serializer[Any]):
     """How many answers mention a theme."""
 
     title = serializers.CharField()
-    count = serializers.IntegerField()
+    count = AmountField()
     percentage = serializers.FloatField(help_text="Of `analysed_count`.")
     sentiment = serializers.ChoiceField(
         choices=["positive", "neutral", "negative"],
@@ -161,9 +185,9 @@ class OpenTextThemeOut(SegmentThemeOut):
 
 
 class OpenTextSentimentOut(serializers.Serializer[Any]):
-    positive = serializers.IntegerField()
-    neutral = serializers.IntegerField()
-    negative = serializers.IntegerField()
+    positive = AmountField()
+    neutral = AmountField()
+    negative = AmountField()
 
 
 class SegmentTextOut(serializers.Serializer[Any]):

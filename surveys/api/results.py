@@ -7,16 +7,24 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from django.core.validators import RegexValidator
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate.fields import UtcDateTimeField
+from communities.gate.fields import StrictStringField, UtcDateTimeField
 from communities.gate.paths import MAX_ID
 from communities.ground.actors import Role
 from surveys.api.analysis_examples import CROSS_TABLE, RESULTS
-from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut, OpenTextOut
+from surveys.api.analysis_shapes import (
+    AmountField,
+    AnalysisBlockOut,
+    BlockSegmentOut,
+    EntryOut,
+    OpenTextOut,
+    WeightedCountField,
+)
 from surveys.api.field_filters import PARAMETER, FilteredByFields, of_query
 from surveys.api.participation import PARTICIPATION, ParticipationFiguresOut
 from surveys.api.projects import OwnWorkViewSet
@@ -24,6 +32,7 @@ from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut
 from surveys.engine import chance
 from surveys.models import Conversation, Project, ResultsCount
 from surveys.services.counting import fields as field_counting
+from surveys.services.counting import weights
 from surveys.services.ground import lookup
 from surveys.services.results import crossing, dividing, participation, readers
 from surveys.services.results.figures import Figures, Selection
@@ -32,6 +41,7 @@ from surveys.services.results.shared import SharedResults
 TAG = "Analysis"
 SECONDS_BETWEEN_LOOKS = 5
 COUNTING = {"project_id": "1", "status": "running", "progress": 0.42}
+WEIGHT_BY = r"^field\.[a-z0-9_]{1,40}\Z"
 STATUSES = ("all", "completed", "partial")
 FIELDS_HELP = (
     "One for each field declared in `settings.hidden_fields`, in that order: how many responses have which "
@@ -79,7 +89,21 @@ class FilteredResponses(FilteredByFields):
     provider = serializers.ChoiceField(choices=Conversation.Provider.values, required=False)
 
 
-class ResultsIn(FilteredResponses):
+class WeighedResponses(FilteredResponses):
+    """Which responses are counted, and what weighs them."""
+
+    weight_by = StrictStringField(
+        required=False,
+        validators=[RegexValidator(WEIGHT_BY, "must be `field.` and the name of a declared field.")],
+        help_text="`field.` and the name of a field declared in `settings.hidden_fields`, whose numbers "
+        f"weigh the responses: above 0 and at most {weights.MOST:,}, of which nine decimals count. All "
+        "shares, means, quartiles and scores are weighted then, and counts below a base are sums of weights. "
+        "Responses without such a number are left out, and told in `weighting`. For keys that may read "
+        "single responses.",
+    )
+
+
+class ResultsIn(WeighedResponses):
     """Which responses are counted, and how they are segmented."""
 
     segment_by = SegmentBy(
@@ -88,7 +112,7 @@ class ResultsIn(FilteredResponses):
     )
 
 
-class CrossIn(FilteredResponses):
+class CrossIn(WeighedResponses):
     """Which responses are in the table, and what divides them into rows and columns."""
 
     rows = SegmentBy(help_text="As `segment_by` of results. " + DIVISIONS)
@@ -109,8 +133,32 @@ class FiltersOut(serializers.Serializer[Any]):
     where = serializers.CharField(allow_null=True)
 
 
+class LeftOutOut(serializers.Serializer[Any]):
+    """Selected responses without a usable weight, by reason."""
+
+    missing = serializers.IntegerField()
+    not_a_number = serializers.IntegerField()
+    zero = serializers.IntegerField(help_text="Also those that round to zero.")
+    negative = serializers.IntegerField()
+    too_large = serializers.IntegerField(help_text=f"Above {weights.MOST:,}.")
+
+
+class WeightingOut(serializers.Serializer[Any]):
+    """What weighs the responses."""
+
+    by = serializers.CharField(help_text="As in the request.")
+    field = serializers.CharField(help_text="The field's name.")
+    count = serializers.IntegerField(help_text="Responses with a usable weight. No others are counted.")
+    weighted_count = serializers.FloatField(help_text="The sum of their weights.")
+    effective_count = serializers.FloatField(
+        help_text="Kish's effective base: the square of the sum of the weights by the sum of their squares."
+    )
+    left_out = LeftOutOut()
+
+
 class SegmentOut(EntryOut):
     count = serializers.IntegerField(help_text="Responses in this segment.")
+    weighted_count = WeightedCountField()
 
 
 class SegmentByOut(serializers.Serializer[Any]):
@@ -150,7 +198,7 @@ class CrossDivisionOut(SegmentByOut):
 class CrossCellOut(serializers.Serializer[Any]):
     """The responses in a row and a column. Percentages are 0 to 100, with two decimals."""
 
-    count = serializers.IntegerField()
+    count = AmountField()
     row_percentage = serializers.FloatField(help_text="Of the responses in the row.")
     column_percentage = serializers.FloatField(help_text="Of the responses in the column.")
     percentage = serializers.FloatField(help_text="Of all responses in the table.")
@@ -180,6 +228,12 @@ class CrossTableOut(serializers.Serializer[Any]):
     rows = CrossDivisionOut()
     columns = CrossDivisionOut()
     count = serializers.IntegerField(help_text="Responses in the table: those in a row and a column.")
+    weighted_count = WeightedCountField()
+    weighting = WeightingOut(
+        allow_null=True,
+        help_text="With `weight_by`; otherwise null. Tests then take weighted counts scaled to the effective "
+        "base of the table.",
+    )
     cells = serializers.ListField(
         child=CrossCellOut(many=True), help_text="A list for each row, with a cell for each column."
     )
@@ -214,18 +268,19 @@ class FieldEntryOut(EntryOut):
     label = serializers.CharField(
         allow_null=True, help_text="`Not given` for responses without a value; otherwise null."
     )
-    count = serializers.IntegerField()
+    count = AmountField()
     percentage = serializers.FloatField(help_text="Of `count` responses, 0 to 100, two decimals.")
 
 
 class FieldFiguresOut(serializers.Serializer[Any]):
     count = serializers.IntegerField(help_text="Responses, with and without a value.")
+    weighted_count = WeightedCountField()
     distribution = FieldEntryOut(
         many=True,
         help_text=f"The {field_counting.MAX_LISTED} most frequent values, and responses without one, most "
         "first.",
     )
-    other_count = serializers.IntegerField(help_text="How many responses have values that are not listed.")
+    other_count = AmountField(help_text="How many responses have values that are not listed.")
 
 
 class FieldSegmentOut(EntryOut, FieldFiguresOut):
@@ -248,6 +303,7 @@ class ResultsOut(serializers.Serializer[Any]):
     response_count = serializers.IntegerField(
         allow_null=True, help_text="Answered blocks in them; null where some of them are withheld."
     )
+    weighting = WeightingOut(allow_null=True, help_text="With `weight_by`; otherwise null.")
     segment_by = SegmentByOut(allow_null=True)
     scores = ResultScoreOut(many=True, allow_null=True, help_text=SCORES_HELP)
     variables = ResultVariableOut(many=True, help_text=VARIABLES_HELP)
@@ -281,6 +337,7 @@ def _selection(query: Mapping[str, Any], project: Project) -> Selection:
         submitted_before=query.get("submitted_before"),
         provider=query.get("provider"),
         suspected=query.get("suspected"),
+        weight_by=query["weight_by"].removeprefix(dividing.FIELD) if "weight_by" in query else None,
         **of_query(query),
     )
 
@@ -293,6 +350,7 @@ def _of_figures(seen: Figures) -> dict[str, Any]:
         "conversation_count": seen.conversation_count,
         "completion_count": seen.completion_count,
         "response_count": seen.response_count,
+        "weighting": seen.weighting,
         "segment_by": seen.segment_by,
         "scores": seen.scores,
         "variables": seen.variables,
@@ -307,6 +365,7 @@ def _of_shared(seen: SharedResults) -> dict[str, Any]:
         "conversation_count": seen.conversation_count,
         "completion_count": seen.completion_count,
         "response_count": seen.response_count,
+        "weighting": None,
         "segment_by": None,
         "scores": None,
         "variables": [],
@@ -416,7 +475,10 @@ class ResultsViewSet(OwnWorkViewSet):
         )
         if isinstance(seen, ResultsCount):
             return self._going_on(request, project, seen)
-        return Response({"project_id": str(project.pk), "filters": _filters(query), **asdict(seen)})
+        told = asdict(seen)
+        if seen.weighted_count is None:
+            del told["weighted_count"]
+        return Response({"project_id": str(project.pk), "filters": _filters(query), **told})
 
     @extend_schema(
         operation_id="analysis_participation",

@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from surveys.api.analysis_shapes import EntryOut, SpreadOut
+from surveys.api.analysis_shapes import AmountField, EntryOut, SpreadOut, WeightedCountField
 
 SCORES_HELP = (
     "One for each bucket, in their order, then, if there are several, one for all of them, whose `key` is "
@@ -27,7 +27,7 @@ class RangeOut(serializers.Serializer[Any]):
     """One number, or a range of numbers."""
 
     value = serializers.FloatField(allow_null=True, help_text="The number; null for a range.")
-    count = serializers.IntegerField()
+    count = AmountField()
     percentage = serializers.FloatField(help_text="Of `count`, 0 to 100, two decimals.")
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
@@ -62,6 +62,7 @@ class ResultEntryOut(RangeOut):
 
 class NumbersOut(SpreadOut):
     count = serializers.IntegerField(help_text="Responses that have one; the others have none.")
+    weighted_count = WeightedCountField()
     mean = serializers.FloatField(allow_null=True, help_text="Not rounded. Null for texts.")
     min = serializers.FloatField(allow_null=True)
     max = serializers.FloatField(allow_null=True)
@@ -128,7 +129,7 @@ class AnalysisVariableOut(VariableFiguresOut):
     name = serializers.CharField(allow_null=True, help_text="The block's name.")
     is_text = serializers.BooleanField(help_text="Whether the block gave a text to anybody.")
     other_values = serializers.IntegerField(help_text="How many different texts are not in `distribution`.")
-    other_count = serializers.IntegerField(help_text="How many responses have these.")
+    other_count = AmountField(help_text="How many responses have these.")
 
 
 class ResultVariableOut(AnalysisVariableOut):

@@ -1,7 +1,6 @@
 """The picture that other sites show with a link to a page: title and logo in the colours of the brand.
 
-Titles are drawn in a font of this machine, or else in the font of Pillow, which has English letters alone. A
-title with other letters is left out: sites show it beside the picture.
+A title with letters that the font lacks (`lettering`) is left out: sites show it beside the picture.
 """
 
 from __future__ import annotations
@@ -9,10 +8,9 @@ from __future__ import annotations
 import hashlib
 import io
 import threading
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from django.conf import settings
 from PIL import Image, ImageDraw, ImageFont
@@ -20,6 +18,8 @@ from PIL import Image, ImageDraw, ImageFont
 from communities.ground import brands
 from communities.ground.brands import Look
 from communities.models import Picture
+from surveys.drawing import lettering
+from surveys.drawing.lettering import Font
 from surveys.drawing.theme import ACCENTS, Page
 
 SIZE = (1200, 630)  # pixels, as other sites expect
@@ -27,16 +27,9 @@ TITLE_SIZES = (84, 72, 60, 50)
 MAX_LINES = 4
 _MARGIN, _GAP = 80, 1.25
 _LOGO = (420, 140)
-_FONTS = ("NotoSans-Bold.ttf", "DejaVuSans-Bold.ttf", "LiberationSans-Bold.ttf", "Arial Bold.ttf")
-_IN_ENGLISH = str.maketrans(
-    {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "…": "...", "\u00a0": " "}
-)
-_SYMBOLS = frozenset({"So", "Sk", "Cf", "Mn"})  # emoji and their selectors
 _FORMAT = 1  # increase it if cards are drawn differently: their addresses contain it
 # One card at a time in a process: each takes a tenth of a second of CPU.
 _one_at_a_time = threading.Lock()
-
-_Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +81,15 @@ def _png(card: LinkCard) -> bytes:
     top = _MARGIN
     if card.logo:
         top += _draw_logo(picture, card.logo, (_MARGIN, top))
-    if title := _drawable(card.title):
+    if title := lettering.drawable(card.title):
         font, lines = _fitted(title, width - 2 * _MARGIN, height - top - _MARGIN - 110)
         step = round(font.size * _GAP) if isinstance(font, ImageFont.FreeTypeFont) else 20
         for line in lines:
             pen.text((_MARGIN, top), line, font=font, fill=colours["ink"])
             top += step
-    if community := _drawable(card.community):
-        font = _font(34)
-        (line,) = _lines(community, font, width - 2 * _MARGIN - 200, most=1)
+    if community := lettering.drawable(card.community):
+        font = lettering.font(34)
+        (line,) = lettering.lines(community, font, width - 2 * _MARGIN - 200, most=1)
         pen.text((_MARGIN, height - _MARGIN - 40), line, font=font, fill=colours["soft"])
     file = io.BytesIO()
     picture.save(file, "PNG", optimize=True)
@@ -124,65 +117,12 @@ def _draw_logo(picture: Image.Image, name: str, place: tuple[int, int]) -> int:
     return logo.height + 40
 
 
-def _fitted(text: str, width: int, height: int) -> tuple[_Font, Sequence[str]]:
+def _fitted(text: str, width: int, height: int) -> tuple[Font, Sequence[str]]:
     """The largest font in which a text fits, and its lines. A longer text is cut."""
     for size in TITLE_SIZES:
-        font = _font(size)
+        font = lettering.font(size)
         most = min(MAX_LINES, int(height // (size * _GAP)))
-        lines = _lines(text, font, width, most=most + 1)
+        lines = lettering.lines(text, font, width, most=most + 1)
         if len(lines) <= most:
             return font, lines
-    return font, _lines(text, font, width, most=max(most, 1))
-
-
-def _lines(text: str, font: _Font, width: int, *, most: int) -> Sequence[str]:
-    """A text in at most so many lines; the last one is cut."""
-    lines, words = [""], text.split()
-    for word in words:
-        longer = f"{lines[-1]} {word}".strip()
-        if font.getlength(longer) <= width or not lines[-1]:
-            lines[-1] = longer
-        elif len(lines) == most:
-            return [*lines[:-1], _cut(f"{longer}...", font, width)]
-        else:
-            lines.append(word)
-    return [_cut(line, font, width) for line in lines]
-
-
-def _cut(line: str, font: _Font, width: int) -> str:
-    if font.getlength(line) <= width:
-        return line
-    line = line.removesuffix("...")
-    while line and font.getlength(f"{line}...") > width:
-        line = line[:-1]
-    return f"{line.rstrip()}..."
-
-
-# --- Fonts ------------------------------------------------------------------------------------------
-
-
-def _font(size: int) -> _Font:
-    path = _path()
-    return ImageFont.truetype(path, size) if path else ImageFont.load_default(size)
-
-
-@cache
-def _path() -> str | None:
-    """A font of this machine; None if it has none of those that we know."""
-    for name in _FONTS:
-        try:
-            return str(ImageFont.truetype(name, 12).path)
-        except OSError:
-            continue
-    return None
-
-
-def _drawable(text: str) -> str:
-    """A text without symbols such as emoji; empty if the font lacks one of its letters."""
-    if _path() is None:
-        text = text.translate(_IN_ENGLISH)
-    text = "".join(each for each in text if unicodedata.category(each) not in _SYMBOLS)
-    font = _font(20)
-    missing = bytes(font.getmask("\uffff"))
-    has_all = all(each.isspace() or bytes(font.getmask(each)) != missing for each in set(text))
-    return " ".join(text.split()) if has_all else ""
+    return font, lettering.lines(text, font, width, most=max(most, 1))

@@ -5,7 +5,9 @@
     fisher(a, b, c, d)        Fisher's exact test of a table of two rows and two columns
     beyond_chance(chances)    which of several tests found a difference, corrected for their number
 
-Rows and columns of a table are divisions of the same people, and each person is in one cell.
+Rows and columns of a table are divisions of the same people, and each person is in one cell. Counts are
+fractions where people are weighted: their weighted counts are scaled to Kish's effective base. Fisher's test
+rounds them.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ FISHER = "Fisher's exact test"
 YATES = "chi-squared test with Yates' correction"
 _ROUGHLY = 1 + 1e-9  # Equal probabilities may differ by rounding.
 
-Table = Sequence[Sequence[int]]
+Table = Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class ChanceTest:
     freedom: int | None = None
 
 
-def without_empty(rows: Table) -> list[list[int]]:
+def without_empty(rows: Table) -> list[list[float]]:
     """The table without rows and columns that have nobody."""
     some = [row for row in rows if sum(row)]
     kept = [n for n, column in enumerate(zip(*some, strict=True)) if sum(column)]
@@ -65,7 +67,7 @@ def compared(rows: Table) -> ChanceTest | None:
     effect = math.sqrt(statistic / sum(map(sum, rows)))
     [a, b], [c, d] = rows
     if min(map(min, expected)) < FEW_EXPECTED:
-        return ChanceTest(FISHER, fisher(a, b, c, d), effect)
+        return ChanceTest(FISHER, fisher(round(a), round(b), round(c), round(d)), effect)
     corrected = _statistic(rows, expected, correction=0.5)
     return ChanceTest(YATES, chance_of(corrected, 1), effect, corrected, 1)
 

@@ -63,24 +63,40 @@ def bins_of(*, count: int, low: float, high: float, deviation: float | None, is_
     return Bins(step, first, last - first + 1)
 
 
-def deviation_of(count: int, total: Fraction, squares: Fraction) -> float | None:
+def deviation_of(count: int, total: Fraction, squares: Fraction, people: int | None = None) -> float | None:
     """The standard deviation of a sample (with n - 1), from the sums of its numbers and of their squares.
 
-    None for fewer than two numbers.
+    Of weighted numbers `count` is the sum of their weights and `people` their number n. The weighted variance
+    is multiplied by n / (n - 1). None for fewer than two numbers.
     """
-    return math.sqrt((count * squares - total**2) / (count * (count - 1))) if count > 1 else None
+    people = count if people is None else people
+    if people < 2 or not count:
+        return None
+    return math.sqrt((count * squares - total**2) * people / (count**2 * (people - 1)))
 
 
-def indexes(count: int, quartile: int) -> tuple[int, int]:
-    """The indexes of the two numbers around a quartile (1 to 3), if the numbers are sorted."""
+def indexes(count: int, quartile: int, *, are_weights: bool = False) -> tuple[int, int]:
+    """The indexes of the two numbers around a quartile (1 to 3), if the numbers are sorted.
+
+    Of weights, `count` is their sum, and a number is there as often as its weight has units. The quartile is
+    where the sum reaches the quarter, and lies between two numbers if it reaches the quarter exactly.
+    """
+    if are_weights:
+        return -(-count * quartile // 4) - 1, min(count * quartile // 4, count - 1)
     index = (count - 1) * quartile // 4
     return index, min(index + 1, count - 1)
 
 
-def of_frequencies(numbers: Sequence[float], frequencies: Sequence[int], lows: Sequence[float]) -> Spread:
-    """The spread of sorted numbers with their frequencies, in the bins that begin at `lows`."""
+def of_frequencies(
+    numbers: Sequence[float],
+    frequencies: Sequence[int],
+    lows: Sequence[float],
+    *,
+    are_weights: bool = False,
+) -> Spread:
+    """The spread of sorted numbers with their frequencies or weights, in the bins that begin at `lows`."""
     ends = list(accumulate(frequencies))
-    pairs = [indexes(ends[-1], quartile) for quartile in QUARTILES]
+    pairs = [indexes(ends[-1], quartile, are_weights=are_weights) for quartile in QUARTILES]
     around = [[float(numbers[bisect_right(ends, index)]) for index in pair] for pair in pairs]
     below = [0, *ends]
     begins = [below[bisect_left(numbers, low)] for low in lows]
@@ -88,7 +104,13 @@ def of_frequencies(numbers: Sequence[float], frequencies: Sequence[int], lows: S
     return Spread([(low, high) for low, high in around], counts)
 
 
-def between(around: tuple[Decimal, Decimal], count: int, quartile: int) -> Decimal:
-    """The quartile of `count` numbers, interpolated between the two numbers around it."""
+def between(
+    around: tuple[Decimal, Decimal], count: int, quartile: int, *, are_weights: bool = False
+) -> Decimal:
+    """The quartile of `count` numbers, interpolated between the two numbers around it; of weighted numbers
+    their mean.
+    """
     low, high = around
+    if are_weights:
+        return (low + high) / 2
     return low + (high - low) * ((count - 1) * quartile % 4) / 4

@@ -40,6 +40,9 @@ class AnswerGroup:
     of rows with a number; `total` is their exact sum, `lowest` and `highest` their bounds, and `squares` the
     exact sum of their squares. Counts that were stored for shared results have no `squares`. Only numbers of
     an open question have a `spread`.
+
+    Of weighted answers all of these are sums of weights, in their smallest unit, and `unweighted` is the
+    number of rows with a number.
     """
 
     option_id: int | None
@@ -53,6 +56,7 @@ class AnswerGroup:
     squares: Decimal | None = None
     is_whole: bool = False
     spread: Spread | None = None
+    unweighted: int | None = None
 
     @property
     def bins(self) -> Bins:
@@ -60,7 +64,7 @@ class AnswerGroup:
         assert self.lowest is not None
         assert self.highest is not None
         return spread.bins_of(
-            count=self.numbers,
+            count=self.numbers if self.unweighted is None else self.unweighted,
             low=self.lowest,
             high=self.highest,
             deviation=_deviation([self]),
@@ -145,7 +149,7 @@ def max_entries(block: Block, removed: Sequence[Option]) -> int:
     return 1
 
 
-def percentage(part: int, whole: int) -> float:
+def percentage(part: float, whole: float) -> float:
     """0 to 100 with two decimals, halves rounded up; 0 if `whole` is 0."""
     return (20_000 * part + whole) // (2 * whole) / 100 if whole else 0.0
 
@@ -206,13 +210,14 @@ def histogram(block: Block, groups: Sequence[AnswerGroup]) -> dict[str, Any] | N
 
 def _deviation(groups: Iterable[AnswerGroup]) -> float | None:
     """The standard deviation of the numbers in some groups; None if the squares of one are not known."""
-    count, total, squares = 0, Fraction(), Fraction()
+    count, people, total, squares = 0, 0, Fraction(), Fraction()
     for group in groups:
         own = group.squares if group.point is None else Decimal(group.numbers * group.point**2)
         if own is None:
             return None
         count, total, squares = count + group.numbers, total + Fraction(group.total), squares + Fraction(own)
-    return spread.deviation_of(count, total, squares)
+        people += group.numbers if group.unweighted is None else group.unweighted
+    return spread.deviation_of(count, total, squares, people)
 
 
 def _quartiles(groups: Sequence[AnswerGroup]) -> list[float | None]:
@@ -221,17 +226,18 @@ def _quartiles(groups: Sequence[AnswerGroup]) -> list[float | None]:
     None if a scale has numbers that are no points, from before the block became a scale.
     """
     count = sum(group.numbers for group in groups)
+    are_weights = any(group.unweighted is not None for group in groups)
     if len(groups) == 1 and groups[0].spread is not None:
         around = [(Decimal(repr(low)), Decimal(repr(high))) for low, high in groups[0].spread.around]
     elif groups and all(group.point is not None for group in groups):
         points = sorted((group.point or 0, group.numbers) for group in groups)
         numbers, frequencies = [point for point, _ in points], [count for _, count in points]
-        spread_of_points = spread.of_frequencies(numbers, frequencies, ())
+        spread_of_points = spread.of_frequencies(numbers, frequencies, (), are_weights=are_weights)
         around = [(Decimal(low), Decimal(high)) for low, high in spread_of_points.around]
     else:
         return [None] * len(spread.QUARTILES)
     return [
-        _whole(float(spread.between(pair, count, n)))
+        _whole(float(spread.between(pair, count, n, are_weights=are_weights)))
         for pair, n in zip(around, spread.QUARTILES, strict=True)
     ]
 

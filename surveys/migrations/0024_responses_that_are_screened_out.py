@@ -10,7 +10,7 @@ _ADD = """
 class Migration(migrations.Migration):
     atomic = False  # the rows are checked without a lock that stops moves
 
-    dependencies = [("surveys", "0022_reminders")]
+    dependencies = [("surveys", "0023_dashboards")]
 
     operations = [
         migrations.RunSQL(

@@ -10,6 +10,7 @@ from surveys.models.conversation import (
     SealedGifts,
     Tally,
 )
+from surveys.models.dashboard import Dashboard
 from surveys.models.deleted_response import DeletedResponse
 from surveys.models.draft import ScriptDraft
 from surveys.models.generation import Generation
@@ -32,6 +33,7 @@ __all__ = [
     "Codebook",
     "Completion",
     "Conversation",
+    "Dashboard",
     "DeletedResponse",
     "FiredAction",
     "Generation",

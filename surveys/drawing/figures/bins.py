@@ -23,7 +23,7 @@ class Bin:
     """
 
     text: str
-    count: int
+    count: float
     is_range: bool = False
     is_open: bool = False
 
@@ -54,7 +54,7 @@ def _whole(values: Sequence[int], counts: Sequence[int]) -> list[Bin]:
         power * factor for factor in FACTORS if high // (power * factor) - low // (power * factor) < MAX_BINS
     )
     first = low // step
-    people = [0] * (high // step - first + 1)
+    people: list[float] = [0] * (high // step - first + 1)
     for value, count in zip(values, counts, strict=True):
         people[value // step - first] += count
     lows = [(first + n) * step for n in range(len(people))]
@@ -75,7 +75,7 @@ def _fractional(values: Sequence[Decimal], counts: Sequence[int]) -> list[Bin]:
         if _ceiling(high / (power * factor)) - _floor(low / (power * factor)) <= MAX_BINS
     )
     first = _floor(low / step)
-    people = [0] * (_ceiling(high / step) - first)
+    people: list[float] = [0] * (_ceiling(high / step) - first)
     for value, count in zip(values, counts, strict=True):
         people[min(_floor(value / step) - first, len(people) - 1)] += count
     decimals = max(0, -int(step.normalize().as_tuple().exponent))
@@ -85,7 +85,7 @@ def _fractional(values: Sequence[Decimal], counts: Sequence[int]) -> list[Bin]:
     ]
 
 
-def _open(text: str, count: int) -> Bin:
+def _open(text: str, count: float) -> Bin:
     return Bin(text, count, is_range=True, is_open=True)
 
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from communities.ground.words import percent, percents, plural
+from communities.ground.words import amount, percent, percents, plural
 from surveys.drawing.widgets import emoji
 from surveys.engine.flow.wording import heading
 from surveys.engine.language import markup
@@ -67,7 +67,7 @@ class ChartBar:
     """`width` is the bar's length in percent, formatted for SVG; `share` is the text shown beside it."""
 
     text: str
-    count: int
+    count: float
     share: str
     width: str
     emoji: str = ""
@@ -97,7 +97,7 @@ class BarPart:
 
     key: str
     text: str
-    count: int
+    count: float
     share: str
     x: str
     width: str
@@ -152,6 +152,12 @@ class Card:
     note: str = ""
     table: DataTable | None = None
     description: str = ""  # describes the columns to screen readers
+    of: str = ""  # the key of a card that is of no question
+
+    @property
+    def key(self) -> str:
+        """The name of the card in addresses."""
+        return self.of or f"question-{self.id}"
 
 
 Drawing = TypeVar("Drawing", bound=Any)
@@ -176,7 +182,8 @@ def draw_card(
     count = entry["response_count"]
     if count is None:
         return replace(card, notice=TOO_FEW)
-    card = replace(card, answered=" \N{MIDDLE DOT} ".join([answers(count), *_since(entry)]))
+    said = f"{answers(count)}{weighted(entry)}"
+    card = replace(card, answered=" \N{MIDDLE DOT} ".join([said, *_since(entry)]))
     if not count:
         return replace(card, notice=nobody)
     match entry["block_type"]:
@@ -219,7 +226,7 @@ def bars_of(entry: Entry, block: Block | None) -> list[ChartBar]:
     return with_shares(bars)
 
 
-def with_shares(bars: Sequence[ChartBar], *, others: int = 0) -> list[ChartBar]:
+def with_shares(bars: Sequence[ChartBar], *, others: float = 0) -> list[ChartBar]:
     """Return the bars with shares that add up to 100%. `others` are counted, but have no bar."""
     shares = percents([*(bar.count for bar in bars), others])
     return [replace(bar, share=share) for bar, share in zip(bars, shares, strict=False)]
@@ -343,7 +350,7 @@ def _ranking(card: Card, entry: Entry, block: Block | None) -> Card:
     ranking = entry["ranking"] or []
     most = places_of(ranking, block)
     items = by_points(ranking)
-    highest = most * entry["response_count"]
+    highest = most * base_of(entry, "response_count")
     places, added = [], _added(entry)
     for item in items:
         total, rank = item["points"], item["average_rank"]
@@ -351,7 +358,7 @@ def _ranking(card: Card, entry: Entry, block: Block | None) -> Card:
         if rank is not None:
             first = item["first_choice_count"]
             average = f"average rank {rank:.2f}"
-            note = f"first for {first:,}, ranked by {item['ranked_count']:,}, {average}"
+            note = f"first for {amount(first)}, ranked by {amount(item['ranked_count'])}, {average}"
         width = _percent(100 * total / highest if highest else 0.0)
         text = f"{_label(item)}{added.get(item['option_id'], '')}"
         places.append(ChartBar(text, item["ranked_count"], number(total), width, note=note))
@@ -360,8 +367,8 @@ def _ranking(card: Card, entry: Entry, block: Block | None) -> Card:
             _label(item),
             number(item["points"]),
             _rank(item),
-            f"{item['first_choice_count']:,}",
-            f"{item['ranked_count']:,}",
+            amount(item["first_choice_count"]),
+            amount(item["ranked_count"]),
         )
         for item in items
     ]
@@ -374,7 +381,7 @@ def nps_parts(nps: Entry) -> Sequence[BarPart]:
     return divide([(key, text, nps[key]) for key, text in NPS_PARTS.items()])
 
 
-def divide(parts: Sequence[tuple[str, str, int]]) -> list[BarPart]:
+def divide(parts: Sequence[tuple[str, str, float]]) -> list[BarPart]:
     """Return the parts of a stacked bar, given the key, text and count of each part."""
     total = sum(count for _, _, count in parts)
     shares = percents([count for _, _, count in parts])
@@ -394,7 +401,7 @@ def table_of(bars: Sequence[ChartBar], name: str) -> DataTable:
     rows = [
         (
             f"{bar.text}{' (right)' if bar.is_right else ''}{' (removed)' if bar.is_removed else ''}",
-            f"{bar.count:,}",
+            amount(bar.count),
             f"{float(bar.width):.2f}%",
         )
         for bar in bars
@@ -402,7 +409,7 @@ def table_of(bars: Sequence[ChartBar], name: str) -> DataTable:
     return DataTable((name, "Answers", "Share"), rows)
 
 
-def _bar(text: str, count: int, percentage: float, sign: str = "") -> ChartBar:
+def _bar(text: str, count: float, percentage: float, sign: str = "") -> ChartBar:
     return ChartBar(text, count, percent(percentage), _percent(percentage), sign)
 
 
@@ -458,6 +465,17 @@ def _rank(item: Entry) -> str:
 
 
 # --- Numbers in words -------------------------------------------------------------------------------
+
+
+def base_of(entry: Entry, name: str = "count") -> float:
+    """The base of an entry's shares: the number of its responses, or the sum of their weights."""
+    base: float = entry.get("weighted_count", entry[name])
+    return base
+
+
+def weighted(entry: Entry) -> str:
+    """The sum of the weights of a base, to stand behind its number of responses; empty without weights."""
+    return f", weighted {amount(entry['weighted_count'])}" if "weighted_count" in entry else ""
 
 
 def answers(count: int) -> str:

@@ -10,7 +10,9 @@ from typing import Any
 from django import forms
 
 from communities.ground.words import percent, percents
+from surveys.drawing.figures.charts import base_of
 from surveys.drawing.figures.filters import BandsField, ResultsForm
+from surveys.drawing.figures.weighting import words_of
 from surveys.engine.flow.wording import heading
 from surveys.services.results.crossing import MORE, CrossTable
 
@@ -44,7 +46,7 @@ class CrossForm(ResultsForm):
 class DrawnCell:
     """One cell. `mark` is an arrow if it differs beyond chance, and `said` the same in words."""
 
-    count: int
+    count: float
     shares: Mapping[str, float]
     share: str
     mark: str
@@ -53,31 +55,41 @@ class DrawnCell:
 
 @dataclass(frozen=True, slots=True)
 class DrawnLine:
-    """One row, with the share of its responses in the table."""
+    """One row, with the share of its responses in the table. `count` is a sum of weights in weighted tables.
+
+    `responses` are those in the row.
+    """
 
     text: str
-    count: int
+    count: float
+    responses: int
     share: str
     cells: Sequence[DrawnCell]
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnTable:
-    """A cross table. `heads` and `sums` are of the columns; `sentences` say what the test found."""
+    """A cross table. `heads`, `sums` and `responses` are of the columns; `sentences` say what the test found.
+
+    `weighting` are the words about weights; counts other than `responses` are sums of weights then.
+    """
 
     rows: str
     columns: str
     of: str
     heads: Sequence[str]
-    sums: Sequence[int]
+    sums: Sequence[float]
     shares_of_sums: Sequence[str]
-    count: int
+    count: float
+    responses: Sequence[int]
+    all_responses: int
     lines: Sequence[DrawnLine]
     sentences: Sequence[str]
     notes: Sequence[str]
+    weighting: Sequence[str]
 
 
-def draw(table: CrossTable, form: CrossForm) -> DrawnTable:
+def draw(table: CrossTable, form: CrossForm, *, noun: str) -> DrawnTable:
     rows, columns = table.rows["segments"], table.columns["segments"]
     shares, of_rows = _shares(table, form.shared), _of_all(table.rows)
     return DrawnTable(
@@ -85,15 +97,24 @@ def draw(table: CrossTable, form: CrossForm) -> DrawnTable:
         columns=_title(table.columns, form),
         of=SHARES[form.shared],
         heads=[_text(each) for each in columns],
-        sums=[each["count"] for each in columns],
+        sums=[base_of(each) for each in columns],
         shares_of_sums=_of_all(table.columns),
-        count=table.count,
+        count=table.count if table.weighted_count is None else table.weighted_count,
+        responses=[each["count"] for each in columns],
+        all_responses=table.count,
         lines=[
-            DrawnLine(_text(row), row["count"], of_rows[n], list(map(_cell, table.cells[n], shares[n])))
+            DrawnLine(
+                _text(row),
+                base_of(row),
+                row["count"],
+                of_rows[n],
+                list(map(_cell, table.cells[n], shares[n])),
+            )
             for n, row in enumerate(rows)
         ],
         sentences=[table.test["text"]] if table.test else [],
         notes=table.notes,
+        weighting=words_of(table.weighting, noun=noun),
     )
 
 
@@ -116,7 +137,7 @@ def _of_all(by: Mapping[str, Any]) -> list[str]:
     """The shares of rows or columns in the table."""
     if by["is_multiple"]:
         return [percent(each["percentage"]) for each in by["segments"]]
-    return percents([each["count"] for each in by["segments"]])
+    return percents([base_of(each) for each in by["segments"]])
 
 
 def _title(by: Mapping[str, Any], form: CrossForm) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from communities.ground.words import plural
-from surveys.drawing.figures.charts import Entry, with_shares
+from surveys.drawing.figures.charts import Entry, base_of, weighted, with_shares
 from surveys.drawing.figures.scores import ScoreCard, bar_of, compare, table_of_results
 from surveys.drawing.figures.segments import legend_of
 from surveys.engine.statistics import percentage
@@ -24,7 +24,12 @@ def field_cards(counted: Figures, *, is_filtered: bool) -> list[ScoreCard]:
     cards = []
     for each in counted.fields:
         entry = _with_others(each)
-        card = ScoreCard(f"field-{each['name']}", "Field", each["name"], plural(each["count"], "response"))
+        card = ScoreCard(
+            f"field-{each['name']}",
+            "Field",
+            each["name"],
+            f"{plural(each['count'], 'response')}{weighted(each)}",
+        )
         if not each["count"]:
             cards.append(replace(card, notice=NOBODY_SELECTED if is_filtered else NOBODY))
             continue
@@ -58,6 +63,6 @@ def _with_others(field: Entry) -> dict[str, Any]:
 def _as_texts(part: Mapping[str, Any], others: str) -> dict[str, Any]:
     entries = [{**each, "value": each["label"] or each["value"]} for each in part["distribution"]]
     if others:
-        count, of = part["other_count"], part["count"]
+        count, of = part["other_count"], base_of(part)
         entries.append({"value": others, "count": count, "percentage": percentage(count, of)})
     return {**part, "distribution": entries}

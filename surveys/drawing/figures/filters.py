@@ -96,7 +96,8 @@ class ResultsForm(ConditionForm):
     """Filters by status, date, channel and fields, and the field to compare by.
 
     Days are inclusive, in `zone`. `fields` are the offered fields, each with values. Fields that only the
-    address names can be chosen too, up to the number that a response can have.
+    address names can be chosen too, up to the number that a response can have. `weights` are the fields that
+    may weigh responses.
     """
 
     status = forms.ChoiceField(choices=list(COVERS.items()), required=False)
@@ -106,6 +107,7 @@ class ResultsForm(ConditionForm):
     dividing: Mapping[str, str] = {"segment_by": "bands"}  # menus of divisions, each with its bands
     suspected = forms.ChoiceField(choices=list(SUSPECTED.items()), required=False)
     bands = BandsField()
+    weight_by = forms.ChoiceField(required=False)
 
     def __init__(
         self,
@@ -118,10 +120,13 @@ class ResultsForm(ConditionForm):
         solutions: bool = True,
         languages: bool = True,
         themed: Collection[int] = (),
+        weights: Sequence[str] = (),
     ) -> None:
         super().__init__(data, catalogue.script, solutions=solutions)
         self.zone, self.zone_reason, self._catalogue = zone, zone_reason, catalogue
         self._choices("provider", [("", "All"), *response_sources.LABELS.items()])
+        self.has_weights = bool(weights)
+        self._choices("weight_by", [("", "Nothing"), *((name, name) for name in weights)])
         known = dict(fields)
         others = [name for name in _named_in(data) if name not in known]
         self.has_too_many_fields = len(others) > metadata.MAX_FIELDS
@@ -207,6 +212,11 @@ class ResultsForm(ConditionForm):
             fields=tuple(sorted(self._sent().items())),
         )
 
+    @property
+    def weighted(self) -> Selection:
+        """The selection with what weighs its responses."""
+        return replace(self.selection, weight_by=self._cleaned("weight_by") or None)
+
     def _sent(self) -> dict[str, str]:
         """The chosen value of each field; empty for responses without a value."""
         chosen = {field.name: self._cleaned(field.parameter) for field in self.sent_fields}
@@ -226,8 +236,8 @@ class ResultsForm(ConditionForm):
 
     @property
     def query(self) -> str:
-        """The selection as a part of an address; further parameters may follow."""
-        names = ["submitted_after", "submitted_before", "provider", "suspected", "where"]
+        """The selection and its weight as a part of an address; further parameters may follow."""
+        names = ["submitted_after", "submitted_before", "provider", "suspected", "where", "weight_by"]
         names += [field.parameter for field in self.sent_fields]
         chosen = {"status": "" if self.covers == "all" else self.covers}  # all means no filter
         chosen |= {name: self._cleaned(name) for name in names}

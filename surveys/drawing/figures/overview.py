@@ -184,15 +184,16 @@ def cards_of(
             text_analysis=None,
             comparison=comparison,
         )
-        cards.append(_with_texts(question, texts.get(card.id)))
+        is_weighted = counted.weighting is not None
+        cards.append(_with_texts(question, texts.get(card.id), is_weighted=is_weighted))
     return cards
 
 
-def _with_texts(question: StaffCard, open_text: Any) -> StaffCard:
+def _with_texts(question: StaffCard, open_text: Any, *, is_weighted: bool) -> StaffCard:
     if not open_text or question.card.notice:
         return question
     card = replace(question.card, parts=sentiment_parts(open_text["sentiment"]))
-    return replace(question, card=card, text_analysis=text_analysis(open_text))
+    return replace(question, card=card, text_analysis=text_analysis(open_text, is_weighted=is_weighted))
 
 
 def _left_here(count: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from communities.ground.words import plural
+from communities.ground.words import amount, plural
 from surveys.drawing.figures.bins import bins_of
 from surveys.drawing.figures.charts import (
     TOO_FEW,
@@ -18,9 +18,11 @@ from surveys.drawing.figures.charts import (
     DataTable,
     Entry,
     Fact,
+    base_of,
     facts_of,
     number,
     table_of,
+    weighted,
     with_columns,
     with_shares,
 )
@@ -88,7 +90,8 @@ def _in_words(name: str | None) -> str:
 
 
 def _card(key: str, kind: str, name: str, entry: Entry, counted: Figures, is_filtered: bool) -> ScoreCard:
-    card = ScoreCard(key, kind, name or "Unnamed", plural(entry["count"], "response"))
+    counted_in_words = f"{plural(entry['count'], 'response')}{weighted(entry)}"
+    card = ScoreCard(key, kind, name or "Unnamed", counted_in_words)
     if not entry["count"]:
         return replace(card, notice=NOBODY_SELECTED if is_filtered else NOBODY)
     card = _texts(card, entry) if entry.get("is_text") else _numbers(card, entry)
@@ -120,7 +123,7 @@ def _numbers(card: ScoreCard, entry: Entry) -> ScoreCard:
     bins = bins_of(entry["distribution"])
     bars = []
     for each in bins:
-        part = percentage(each.count, entry["count"])
+        part = percentage(each.count, base_of(entry))
         bars.append(ChartBar(each.text, each.count, "", f"{part:.2f}"))
     bars = with_shares(bars, others=hidden)
     is_by_value = entry["distribution"][0]["value"] is not None
@@ -179,7 +182,7 @@ def compare(entry: Entry, legend: Sequence[Series]) -> SegmentComparison | None:
         ]
         columns = [_bars_of(part) for part in parts]
         rows = [
-            (_text(each), *(f"{bars[n].share} ({bars[n].count:,})" for bars in columns))
+            (_text(each), *(f"{bars[n].share} ({amount(bars[n].count)})" for bars in columns))
             for n, each in enumerate(entry["distribution"])
         ]
     else:
@@ -196,7 +199,7 @@ def compare(entry: Entry, legend: Sequence[Series]) -> SegmentComparison | None:
 def _bars_of(part: Entry) -> list[ChartBar]:
     """The texts of one segment. Their shares leave room for the texts that are not listed."""
     bars = [bar_of(each) for each in part["distribution"]]
-    return with_shares(bars, others=part["count"] - sum(bar.count for bar in bars))
+    return with_shares(bars, others=max(0, base_of(part) - sum(bar.count for bar in bars)))
 
 
 def _means(entry: Entry, drawn: Sequence[tuple[Series, Entry]]) -> list[OptionComparison]:

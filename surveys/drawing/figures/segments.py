@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from string import ascii_uppercase
 
-from communities.ground.words import plural
+from communities.ground.words import amount, plural
 from surveys.drawing.figures.charts import (
     BarPart,
     ChartBar,
@@ -159,7 +159,7 @@ def _groups_of_themes(drawn: Drawn) -> list[OptionComparison]:
 def _rows_of_themes(parts: Sequence[Entry]) -> Rows:
     columns = [theme_bars(part["open_text"]) for part in parts]
     rows = [
-        (bars[0].text, *(f"{bar.share} ({bar.count:,})" for bar in bars))
+        (bars[0].text, *(f"{bar.share} ({amount(bar.count)})" for bar in bars))
         for bars in zip(*columns, strict=True)
     ]
     return [*rows, ("Answers read", *(f"{part['open_text']['analysed_count']:,}" for part in parts))]
@@ -168,7 +168,7 @@ def _rows_of_themes(parts: Sequence[Entry]) -> Rows:
 def _rows_of_bars(parts: Sequence[Entry], block: Block | None) -> Rows:
     columns = [bars_of(part, block) for part in parts]
     return [
-        (bars[0].text, *(f"{bar.share} ({bar.count:,})" for bar in bars))
+        (bars[0].text, *(f"{bar.share} ({amount(bar.count)})" for bar in bars))
         for bars in zip(*columns, strict=True)
     ]
 
@@ -178,7 +178,7 @@ def _rows_of_scale(parts: Sequence[Entry], block: Block | None) -> Rows:
     if parts[0]["nps"]:
         columns = [nps_parts(part["nps"]) for part in parts]
         rows += [
-            (groups[0].text, *(f"{group.share} ({group.count:,})" for group in groups))
+            (groups[0].text, *(f"{group.share} ({amount(group.count)})" for group in groups))
             for groups in zip(*columns, strict=True)
         ]
         rows.append(("Score", *(_score(part) for part in parts)))

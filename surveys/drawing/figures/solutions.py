@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from communities.ground.words import percents
+from communities.ground.words import amount, percents
 from surveys.drawing.figures.charts import Card, Entry, Fact, bars_of, table_of
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import is_graded
@@ -35,7 +35,7 @@ def with_solution(card: Card, entry: Entry, block: Block, *, exact: int | None =
         all_answers = entry["response_count"] if exact is not None else sum(bar.count for bar in marked)
         others = max(all_answers - count, 0)
         share, _ = percents([count, others])
-        card = replace(card, facts=[Fact("Right answers", f"{share} ({count:,})"), *card.facts])
+        card = replace(card, facts=[Fact("Right answers", f"{share} ({amount(count)})"), *card.facts])
     if card.bars:
         card = replace(card, bars=marked)
     if card.columns:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from communities.ground.words import percent, plural
+from communities.ground.words import amount, percent, plural
 from surveys.drawing.figures.charts import BarPart, Card, ChartBar, DataTable, divide
 
 SENTIMENTS = {"positive": "Positive", "neutral": "Neutral", "negative": "Negative"}
@@ -19,7 +19,7 @@ class ThemeBar:
 
     title: str
     description: str
-    count: int
+    count: float
     share: str
     width: str
     sentiment: str
@@ -46,7 +46,7 @@ def sentiment_card(card: Card, open_text: Mapping[str, Any]) -> Card:
         return replace(card, note=TEXTS_HIDDEN)
     parts = sentiment_parts(counts)
     table = DataTable(
-        ("Sentiment", "Answers", "Share"), [(part.text, f"{part.count:,}", part.share) for part in parts]
+        ("Sentiment", "Answers", "Share"), [(part.text, amount(part.count), part.share) for part in parts]
     )
     judged, given = sum(counts.values()), open_text["answer_count"]
     note = TEXTS_HIDDEN
@@ -70,8 +70,10 @@ def theme_bars(open_text: Mapping[str, Any]) -> list[ChartBar]:
     ]
 
 
-def text_analysis(open_text: Mapping[str, Any]) -> TextAnalysis:
-    """Build the view of an `open_text` object (AnalysisBlock) for staff."""
+def text_analysis(open_text: Mapping[str, Any], *, is_weighted: bool = False) -> TextAnalysis:
+    """Build the view of an `open_text` object (AnalysisBlock) for staff. Weighted counts do not tell of how
+    many answers the tone was read.
+    """
     themes = [
         ThemeBar(
             title=theme["title"],
@@ -89,5 +91,7 @@ def text_analysis(open_text: Mapping[str, Any]) -> TextAnalysis:
         f"Themes of {plural(read, 'answer')}" if read == given else f"Themes of {read:,} of {given:,} answers"
     )
     judged = sum((open_text["sentiment"] or {}).values())
-    unjudged = f"The tone of {judged:,} of {plural(read, 'answer')} was read." if judged < read else ""
+    unjudged = ""
+    if judged < read and not is_weighted:
+        unjudged = f"The tone of {judged:,} of {plural(read, 'answer')} was read."
     return TextAnalysis(open_text.get("summary") or "", coverage, unjudged, themes)

@@ -18,11 +18,15 @@ from django.views.decorators.http import require_safe
 from communities.gate import envelope
 from communities.gate.bodies import MEDIA_TYPE
 from communities.gate.envelope import MethodNotAllowed
+from communities.ground import brands
+from communities.ground.brands import Look
 from communities.ground.errors import Forbidden, NotFound, Unavailable
 from communities.ground.wire import render
 from communities.ground.words import plural
 from surveys.drawing import theme
+from surveys.drawing.figures import picture
 from surveys.drawing.figures.aggregate import cards_of
+from surveys.drawing.figures.weighting import words_of
 from surveys.models import Project
 from surveys.pages import errors
 from surveys.services.projects.addresses import Destination
@@ -30,6 +34,7 @@ from surveys.services.results import shared as shared_results
 from surveys.services.results.shared import SharedResults
 
 SAFE = ("GET", "HEAD")
+PICTURE = "picture"  # the parameter for a chart of the page
 MAX_PAGE_JSON = 250_000  # bytes of a page's figures; their charts and tables take up to four times as much
 ONCE_CLOSED = "The results can be seen here once the poll is closed"
 REVALIDATE = "no-cache"  # browsers ask again each time, so that results disappear once sharing ends
@@ -60,7 +65,8 @@ def _json(token: uuid.UUID, *, at: datetime) -> Mapping[str, object]:
     project = shared_results.find(token=token).project
     if shared_results.waits_for_closing(project=project, at=at):
         raise Forbidden(_opening_text(project))
-    return shared_results.as_json(project, shared_results.read(project=project, at=at), at=at)
+    board = shared_results.board_of(project)
+    return shared_results.as_json(project, shared_results.read(project=project, at=at, board=board), at=at)
 
 
 # --- The page ---------------------------------------------------------------------------------------
@@ -88,16 +94,48 @@ def _page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
         notice = Notice("The votes are still coming in.", text, project.closes_at)
         return _render(destination, {"notice": notice}, status=403)
     try:
-        shared = shared_results.read(project=project, at=at)
+        board = shared_results.board_of(project)
+        shared = shared_results.read(project=project, at=at, board=board)
+    except NotFound as refusal:
+        raise Http404(refusal.message) from None
     except Unavailable as refusal:  # the process is counting other results
         return _with_headers(errors.unavailable(refusal.retry_after, request))
+    if PICTURE in request.GET:
+        return _picture(destination, shared, request.GET[PICTURE])
     return _render(destination, _context(project, shared, page=request.GET.get("page", "")))
+
+
+def _picture(destination: Destination, shared: SharedResults, name: str) -> HttpResponse:
+    """The chart of a question on the page as a file to save, such as `question-12.svg`. Raises Http404 for
+    what the page does not draw.
+    """
+    key, _, kind = name.partition(".")
+    place = next((n for n, each in enumerate(shared.blocks) if f"question-{each['block_id']}" == key), None)
+    if place is None or kind not in picture.CONTENT_TYPES:
+        raise Http404
+    project, board = destination.project, shared.board
+    [card] = cards_of(project, shared, within=range(place, place + 1))
+    if card.notice:
+        raise Http404
+    page = _page_of(destination)
+    look = Look(page.look.accent or theme.ACCENTS[page.theme - 1])
+    noun = "vote" if project.is_poll else "response"
+    foot = [f"{project.name} · counted on {shared.counted_at:%-d %B %Y, %H:%M} UTC"]
+    if board is not None and board.where:
+        foot.append(f"{plural(shared.conversation_count, noun)} that were selected")
+    foot.append(" ".join(words_of(shared.weighting, noun=noun)[:2]))
+    drawing = picture.shapes_of(card, brands.palette(look, "light"), foot=[each for each in foot if each])
+    return _with_headers(picture.download(drawing, kind=kind, name=f"chart-{key}"))
 
 
 def _context(project: Project, shared: SharedResults, *, page: str) -> dict[str, object]:
     noun = "vote" if project.is_poll else "response"
+    board = shared.board
+    selected = " that were selected" if board is not None and board.where else ""
     context: dict[str, object] = {
-        "subtitle": plural(shared.conversation_count, noun),
+        "subtitle": f"{plural(shared.conversation_count, noun)}{selected}",
+        "heading": board.title if board is not None else "",
+        "weighting": words_of(shared.weighting, noun=noun),
         "counted_at": shared.counted_at,
     }
     least = shared.least_answers
@@ -106,10 +144,9 @@ def _context(project: Project, shared: SharedResults, *, page: str) -> dict[str,
     if least and shared.conversation_count < least:
         text = f"To protect the people who answered, results are shown once there are {least} {noun}s."
         return {**context, "notice": Notice("Too few to show yet.", text)}
-    note = (
-        f"To protect the people who answered, questions with fewer than {least} answers are not shown."
-        f" The figures change only after at least {least} {noun}s were added, changed or removed."
-    )
+    note = f"To protect the people who answered, questions with fewer than {least} answers are not shown."
+    if project.is_anonymous:
+        note += f" The figures change only after at least {least} {noun}s were added, changed or removed."
     pages = Paginator(_pages(shared.blocks), 1)
     shown = pages.get_page(page)
     return {
@@ -133,25 +170,33 @@ def _pages(blocks: Sequence[Mapping[str, object]]) -> Sequence[range]:
 
 
 def _render(destination: Destination, context: Mapping[str, object], *, status: int = 200) -> HttpResponse:
-    page = theme.page_of(
+    page = _page_of(destination)
+    context = {
+        "subtitle": destination.community.name,
+        "heading": "",
+        "weighting": (),
+        "counted_at": None,
+        "notice": None,
+        "cards": (),
+        "note": "",
+        "pages": None,
+        "pictures": f"?{PICTURE}=",  # without the token, which is a secret
+        "picture_query": "",
+        **context,
+        "page": page,
+    }
+    html = loader.get_template("results/shared.html").render(context)
+    return _with_headers(HttpResponse(html, status=status))
+
+
+def _page_of(destination: Destination) -> theme.Page:
+    return theme.page_of(
         project=destination.project,
         community=destination.community,
         locale=destination.locale,
         is_framed=False,
         brand=destination.brand,
     )
-    context = {
-        "subtitle": destination.community.name,
-        "counted_at": None,
-        "notice": None,
-        "cards": (),
-        "note": "",
-        "pages": None,
-        **context,
-        "page": page,
-    }
-    html = loader.get_template("results/shared.html").render(context)
-    return _with_headers(HttpResponse(html, status=status))
 
 
 def _opening_text(project: Project) -> str:

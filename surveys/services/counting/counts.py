@@ -20,13 +20,15 @@ from communities.ground.transactions import in_transaction
 from surveys.engine import packing
 from surveys.engine.script import Script
 from surveys.engine.statistics import AnswerGroup, EntryKey
-from surveys.services.counting import answer_groups, large, sent_fields
+from surveys.services.counting import answer_groups, large, sent_fields, weights
 from surveys.services.counting import derived as derived_counting
 from surveys.services.counting import fields as field_counting
 from surveys.services.counting import themes as theme_counting
 from surveys.services.counting.answer_groups import ReportedBlock
 from surveys.services.counting.divisions import (
+    BEGUN,
     Dividing,
+    Places,
     Values,
     division,
     memberships,
@@ -45,7 +47,8 @@ class Selection:
     """A selection of responses: the responses that match every field. Times are times of completion.
 
     `fields` are names and values of metadata that was sent when a conversation began. An empty value selects
-    responses without a value. `where` is an expression without faults (`selecting`).
+    responses without a value. `where` is an expression without faults (`selecting`). `weight_by` is the
+    declared field that weighs the responses, for results; responses without a usable weight do not match.
     """
 
     covers: str = "all"
@@ -56,6 +59,7 @@ class Selection:
     outcome: str | None = None  # for exports
     fields: tuple[tuple[str, str], ...] = ()
     where: str | None = None
+    weight_by: str | None = None
 
 
 ALL = Selection()
@@ -68,7 +72,7 @@ MEMORY_FOR_SEGMENTS = "32MB"
 TIMES_IN_SQL = 10  # NumPy adds about so many values while the database adds one.
 _NOTHING: Part = ("SELECT '{}'::json", [])
 _NO_NAMES: Mapping[str, str] = {}
-_BEGUN, _COMPLETED = 0, 2  # The progress of a conversation. The value 1 means that it has an answer.
+_COMPLETED = 2  # The progress of a conversation. The value 1 means that it has an answer, and BEGUN none.
 _COVERS = {
     "completed": "c.completed_at IS NOT NULL AND c.is_listed",
     "partial": "c.completed_at IS NULL",
@@ -92,7 +96,8 @@ class AnswerCounts:
     `changes` is the tally's number of changes at that moment. `derived` is read by the module `derived`; None
     if it was not requested. `sent` is read by the module `fields`. `values` are the numbers of responses with
     each value of the segmenting field; `""` counts responses without one. `themes` is read by the module
-    `themes`.
+    `themes`. `weighted` are the same counts in units of weights, with `weighting` about the weights; None
+    without weights.
     """
 
     changes: int
@@ -106,6 +111,8 @@ class AnswerCounts:
     values: Mapping[str, int]
     sent: derived_counting.Counted
     themes: derived_counting.Counted
+    weighting: Mapping[str, Any] | None = None
+    weighted: AnswerCounts | None = None
 
 
 def count_answers(
@@ -137,16 +144,17 @@ def count_answers(
     where, values = condition_of(project_id, selection, stored.script)
     condition = where or "c.project_id = %s", values or [project_id]
     unfinished_part = _unfinished(*condition)
-    derived_part = _derived(stored.script, selection, condition, dividing) if derives else None
-    sent_part = field_counting.part(fields, *condition, division(dividing))
-    is_scan = derived_part is not None or sent_part is not None
-    themes_part = theme_counting.part(read_ids, where, values, division(dividing))
-    computed_parts = [
-        unfinished_part,
-        derived_part or _NOTHING,
-        sent_part or _NOTHING,
-        themes_part or _NOTHING,
-    ]
+    by_weight = selection.weight_by
+    weight = weights.expression(by_weight) if by_weight else None
+
+    def computed_parts(weight: Part | None) -> list[Part]:
+        derived = _derived(stored.script, selection, condition, dividing, weight) if derives else None
+        sent = field_counting.part(fields, *condition, division(dividing), weight)
+        themes = theme_counting.part(read_ids, where, values, division(dividing), weight)
+        return [derived or _NOTHING, sent or _NOTHING, themes or _NOTHING]
+
+    parts = computed_parts(None)
+    is_scan = parts[:2] != [_NOTHING] * 2
     by = getattr(dividing, "id", dividing)
     counted_of = (
         project_id,
@@ -180,19 +188,25 @@ def count_answers(
             return None
         sent_fields.refuse_unknown(project_id=project_id, names=undeclared)
         if where or dividing is not None:
-            # This part is counted first, because it refuses too many values. Scores are counted for each
-            # value that exists.
-            counted = _counted_part(changes, questions, dividing, condition, note)
+            # These parts are counted first, because they refuse too much. Scores are counted for each value
+            # that exists.
+            weighting = weighting_of(project_id, selection, stored.script)
+            counted = _counted_part(changes, questions, dividing, condition, note, weight)
+            counted = replace(counted, weighting=weighting)
             if dividing is not None and is_scan:
                 with connection.cursor() as cursor:
                     cursor.execute(f"SET LOCAL work_mem = '{MEMORY_FOR_SEGMENTS}'")
-            unfinished, computed, sent, themes = values_of(computed_parts)
+            unfinished, computed, sent, themes = values_of([unfinished_part, *parts])
         else:
             groups_part = answer_groups.part([each.block for each in questions])
-            unfinished, computed, sent, themes, rows = values_of([*computed_parts, groups_part])
+            unfinished, computed, sent, themes, rows = values_of([unfinished_part, *parts, groups_part])
             groups = answer_groups.by_block(rows, [each.block for each in questions])
             counted = Counted(changes, listed, completed, groups, {})
         counted = replace(counted, derived=computed if derives else None, sent=sent, themes=themes)
+        if counted.weighted is not None:
+            computed, sent, themes = values_of(computed_parts(weight))
+            own = replace(counted.weighted, derived=computed if derives else None, sent=sent, themes=themes)
+            counted = replace(counted, weighted=own)
         if needs_slot:
             large.keep(key, counted)
         return counted, unfinished
@@ -211,19 +225,41 @@ def count_answers(
             found = count(has_slot=True)
     assert found is not None
     counted, unfinished = found
-    return AnswerCounts(
+    counts = AnswerCounts(
         changes=counted.changes,
         listed=counted.listed,
         completed=counted.completed,
         unlisted=sum(row[-1] for row in unfinished),
         unfinished=_drop_off(stored.script, stored.revision, unfinished),
-        groups=counted.groups,
-        of_segments=counted.of_segments,
-        derived=counted.derived,
-        values=counted.values,
-        sent=counted.sent or {},
-        themes=counted.themes or {},
+        **_figures_of(counted),
+        weighting=counted.weighting,
     )
+    if counted.weighted is None:
+        return counts
+    return replace(counts, weighted=replace(counts, **_figures_of(counted.weighted)))
+
+
+def _figures_of(counted: Counted) -> dict[str, Any]:
+    return {
+        "groups": counted.groups,
+        "of_segments": counted.of_segments,
+        "derived": counted.derived,
+        "values": counted.values,
+        "sent": counted.sent or {},
+        "themes": counted.themes or {},
+    }
+
+
+def weighting_of(project_id: int, selection: Selection, script: Script) -> Mapping[str, Any] | None:
+    """The figures about the weights of selected responses; None without weights. Refuses weights that add up
+    to too much.
+    """
+    name = selection.weight_by
+    if not name:
+        return None
+    where, values = condition_of(project_id, replace(selection, weight_by=None), script)
+    (counted,) = values_of([weights.part(name, where or "c.project_id = %s", values or [project_id])])
+    return weights.weighting(name, counted)
 
 
 def is_large(listed: int, selection: Selection, script: Script, added: int) -> bool:
@@ -241,69 +277,46 @@ def _counted_part(
     dividing: Dividing,
     condition: tuple[str, list[Any]],
     note: Progress | None,
+    weight: Part | None,
 ) -> Counted:
-    """Counts of selected conversations, or of segments, from the packed answers."""
+    """Counts of selected conversations, or of segments, from the packed answers. With `weight` they are
+    counted by their weights, too.
+    """
     from surveys.services.counting.packed import Counter  # noqa: PLC0415 - NumPy: 25 MB
 
-    values = _Places(dividing) if isinstance(dividing, Values) else None
+    values = Places(dividing) if isinstance(dividing, Values) else None
     block = dividing if isinstance(dividing, ReportedBlock) else None
-    counter = Counter(questions, block, values.most if values else 0)
+    most = values.most if values else 0
+    counter = Counter(questions, block, most)
+    weighted = Counter(questions, block, most, unweighted=counter) if weight else None
     listed = completed = looked_at = 0
     mark = dividing.mark if isinstance(dividing, Values) else None
-    with closing(packed_batches(*condition, mark)) as batches:
-        for data, progress, [names] in batches:
-            counter.add(data, values.add(names, progress) if values else None)
-            listed += len(progress) - progress.count(_BEGUN)
+    with closing(packed_batches(*condition, mark, *([weight] if weight else []))) as batches:
+        for data, progress, [names, *own] in batches:
+            weights_of_each = own[0] if own else ()
+            segments = values.add(names, progress, weights_of_each) if values else None
+            counter.add(data, segments)
+            if weighted is not None:
+                weighted.add(data, segments, weights_of_each)
+            listed += len(progress) - progress.count(BEGUN)
             completed += progress.count(_COMPLETED)
             looked_at += len(progress)
             if note is not None:
                 note(looked_at)
+    keys = values.keys if values else ()
     sizes = values.sizes if values else {}
-    of_segments = counter.groups_of_segments(values.keys if values else ())
-    return Counted(changes, listed, completed, counter.groups(), of_segments, values=sizes)
-
-
-class _Places:
-    """The places of the segments that values make, and the number of responses in each segment."""
-
-    def __init__(self, dividing: Values) -> None:
-        self._dividing = dividing
-        self._keys = {name_of(each): each.key for each in dividing.entries}
-        self._places = {name: place for place, name in enumerate(self._keys)}
-        self.sizes = dict.fromkeys(self._keys, 0)
-        refuse_too_many(dividing, len(self.sizes))
-
-    @property
-    def most(self) -> int:
-        return self._dividing.most if self._dividing.is_open else len(self._places)
-
-    @property
-    def keys(self) -> list[EntryKey]:
-        """The keys of the segments, by place."""
-        return [self._keys.get(name, (None, name)) for name in self._places]
-
-    def add(self, names: Sequence[Any], progress: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Add the names of the segments of some conversations. Returns the place of each segment with the
-        index of its conversation.
-
-        Conversations without an answer are in no segment. Refuses too many values.
-        """
-        places, of_conversation = list[int](), list[int]()
-        is_multiple, is_open = self._dividing.is_multiple, self._dividing.is_open
-        for n, (own, came) in enumerate(zip(names, progress, strict=True)):
-            if came == _BEGUN or own is None:
-                continue
-            for name in own if is_multiple else (own,):
-                place = self._places.get(name)
-                if place is None:
-                    if not is_open:
-                        continue
-                    place = self._places[name] = len(self._places)
-                self.sizes[name] = self.sizes.get(name, 0) + 1
-                places.append(place)
-                of_conversation.append(n)
-        refuse_too_many(self._dividing, len(self._places))
-        return places, of_conversation
+    found = Counted(
+        changes, listed, completed, counter.groups(), counter.groups_of_segments(keys), values=sizes
+    )
+    if weighted is None:
+        return found
+    sums = replace(
+        found,
+        groups=weighted.groups(),
+        of_segments=weighted.groups_of_segments(keys),
+        values=values.weights if values else {},
+    )
+    return replace(found, weighted=sums)
 
 
 def refuse_many_recent_values(
@@ -323,9 +336,11 @@ def refuse_many_recent_values(
     refuse_too_many(dividing, len(known | {value for (value,) in rows if value is not None}))
 
 
-def _derived(script: Script, selection: Selection, condition: Part, dividing: Dividing) -> Part | None:
-    is_partial = selection.covers == "partial"
-    return derived_counting.part(script, *condition, is_partial=is_partial, division=division(dividing))
+def _derived(
+    script: Script, selection: Selection, condition: Part, dividing: Dividing, weight: Part | None
+) -> Part | None:
+    is_partial, by = selection.covers == "partial", division(dividing)
+    return derived_counting.part(script, *condition, is_partial=is_partial, division=by, weight=weight)
 
 
 def values_of(parts: Sequence[Part]) -> list[Any]:
@@ -391,6 +406,10 @@ def condition_of(project_id: int, selection: Selection, script: Script) -> tuple
         state="c.state",
     )
     for condition, own in chosen:
+        parts.append(condition)
+        values += own
+    if selection.weight_by:
+        condition, own = weights.condition(selection.weight_by)
         parts.append(condition)
         values += own
     return (" AND ".join(["c.project_id = %s", *parts]), [project_id, *values]) if parts else ("", [])

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from communities.ground.statements import Part
-from surveys.services.counting import divisions, large, sent_fields
+from surveys.services.counting import divisions, large, sent_fields, weights
 from surveys.services.counting.answer_groups import ReportedBlock
 from surveys.services.counting.counts import (
     Selection,
@@ -20,6 +21,7 @@ from surveys.services.counting.counts import (
     packed_batches,
     totals_of,
     values_of,
+    weighting_of,
 )
 from surveys.services.counting.divisions import Values, memberships, name_of
 from surveys.services.scripts.storage import StoredScript
@@ -31,7 +33,8 @@ BYTES_OF_A_CELL = 300
 class Crossed:
     """Numbers of responses that are in some row and some column, by the names of both, and their sums.
 
-    A response in several rows or columns is once in each, and once in `count`.
+    A response in several rows or columns is once in each, and once in `count`. `weighted` are the sums of
+    their weights instead, with `effective`, their effective base; None without weights.
     """
 
     changes: int
@@ -39,10 +42,14 @@ class Crossed:
     rows: Mapping[str, int]
     columns: Mapping[str, int]
     cells: Mapping[tuple[str, str], int]
+    weighted: Crossed | None = None
+    effective: float = 0.0
+    weighting: Mapping[str, Any] | None = None
 
     @property
     def size(self) -> int:
-        return BYTES_OF_A_CELL * (1 + len(self.rows) + len(self.columns) + len(self.cells))
+        own = BYTES_OF_A_CELL * (1 + len(self.rows) + len(self.columns) + len(self.cells))
+        return own + (self.weighted.size if self.weighted else 0)
 
 
 def count(
@@ -74,7 +81,9 @@ def count(
             large.refuse_stopped(key, "columns")
             return None
         sent_fields.refuse_unknown(project_id=project_id, names=undeclared)
-        found = _crossed(changes, rows, columns, condition)
+        weighting = weighting_of(project_id, selection, stored.script)
+        found = _crossed(changes, rows, columns, condition, selection.weight_by)
+        found = replace(found, weighting=weighting)
         for each, names in ((rows, found.rows), (columns, found.columns)):
             if isinstance(each, Values) and each.is_open:
                 divisions.refuse_too_many(each, len({*names, *map(name_of, each.entries)}))
@@ -96,13 +105,23 @@ def count(
 
 
 def _crossed(
-    changes: int, rows: ReportedBlock | Values, columns: ReportedBlock | Values, condition: Part
+    changes: int,
+    rows: ReportedBlock | Values,
+    columns: ReportedBlock | Values,
+    condition: Part,
+    weight_by: str | None,
 ) -> Crossed:
     from surveys.services.counting.membership import Crossing  # noqa: PLC0415 - NumPy: 25 MB
 
     crossing = Crossing(rows, columns)
     marks = [each.mark if isinstance(each, Values) else None for each in (rows, columns)]
-    with closing(packed_batches(*condition, *marks)) as batches:
-        for data, _, names in batches:
-            crossing.add(data, names)
-    return Crossed(changes, crossing.count, *crossing.counts())
+    weight = [weights.expression(weight_by)] if weight_by else []
+    with closing(packed_batches(*condition, *marks, *weight)) as batches:
+        for data, _, [of_rows, of_columns, *own] in batches:
+            crossing.add(data, (of_rows, of_columns), own[0] if own else None)
+    found = Crossed(changes, crossing.count, *crossing.counts())
+    if not weight_by:
+        return found
+    effective = weights.effective(crossing.weight / weights.UNIT, crossing.squares)
+    weighted = Crossed(changes, crossing.weight, *crossing.weights(), effective=effective)
+    return replace(found, weighted=weighted)

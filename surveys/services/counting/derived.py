@@ -46,10 +46,10 @@ _PICKED = """
     picked AS MATERIALIZED (
         SELECT {grouped_mark}, array_position(ARRAY[{grouping}], 0) AS place,
             (ARRAY[{columns}])[array_position(ARRAY[{grouping}], 0)] AS value,
-            to_jsonb(added) AS added, count(*) AS people
+            to_jsonb(added) AS added, {people} AS people
         FROM (
-            SELECT mark, {picks} FROM (
-                SELECT {mark} AS mark, c.state->'scores' AS scores, c.state->'results' AS results
+            SELECT mark, {picks}{weight} FROM (
+                SELECT {mark} AS mark, c.state->'scores' AS scores, c.state->'results' AS results{weighed}
                 FROM surveys_conversation c WHERE {where} OFFSET 0
             ) states OFFSET 0
         ) parts GROUP BY GROUPING SETS ({sets})
@@ -64,14 +64,21 @@ _PICKED = """
         {segments}
     ),
 """
-# The numbers around each quartile: those at the index `last * quartile / 4` and at the next one.
-_AROUND = "ARRAY[{}]".format(
-    ", ".join(
-        f"min(number) FILTER (WHERE (upto - {next_}) * 4 > last * {quartile} OR upto > last)::text"
+# The numbers around each quartile: those at the index `last * quartile / 4` and at the next one. Of weights:
+# those where the sum of the weights reaches the quarter, and where it passes the quarter.
+_UNWEIGHTED = ("(upto - 0) * 4 > last * {0}", "(upto - 1) * 4 > last * {0}")
+_WEIGHTED = ("upto * 4 >= (last + 1) * {0}", "upto * 4 > (last + 1) * {0}")
+
+
+def _around(places: Sequence[str]) -> str:
+    numbers = (
+        f"min(number) FILTER (WHERE {place.format(quartile)} OR upto > last)::text"
         for quartile in spread.QUARTILES
-        for next_ in (0, 1)
+        for place in places
     )
-)
+    return f"ARRAY[{', '.join(numbers)}]"
+
+
 # Numbers are `numeric`, so sums are exact in any order of rows. A range of many numbers is divided at
 # multiples of 1, 2 or 5 times a power of ten. The step is the smallest one that makes at most MAX_RANGES
 # ranges.
@@ -100,7 +107,7 @@ _COUNTED = f"""
     ranges AS MATERIALIZED (
         SELECT kind, segment, key, count(*) AS different, sum(people) AS people,
             sum(number * people) AS total, min(number) AS low, max(number) AS high, max(most) AS most,
-            sum(number * number * people) AS squares, {_AROUND} AS around
+            sum(number * number * people) AS squares, {{around}} AS around
         FROM (
             SELECT *, sum(people) OVER (PARTITION BY kind, segment, key ORDER BY number) AS upto,
                 sum(people) OVER (PARTITION BY kind, segment, key) - 1 AS last
@@ -152,9 +159,18 @@ _COUNTED = f"""
 
 
 def part(
-    script: Script, where: str, values: Sequence[Any], *, is_partial: bool, division: Division | None
+    script: Script,
+    where: str,
+    values: Sequence[Any],
+    *,
+    is_partial: bool,
+    division: Division | None,
+    weight: Part | None = None,
 ) -> Part | None:
-    """The part of a statement that counts selected conversations `c`; None if nothing is computed."""
+    """The part of a statement that counts selected conversations `c`; None if nothing is computed.
+
+    With `weight`, the weights of the conversations are added up instead.
+    """
     if not derives_anything(script):
         return None
     buckets = list(script.bucket_keys) if script.scoring_enabled else []
@@ -173,10 +189,14 @@ def part(
         names=", ".join(f"({place}, %s, %s)" for place in range(1, len(columns) + 1)),
         where=f"{where} AND {_PARTIAL if is_partial else _COMPLETED}",
         segments=_SEGMENTS.format(division.in_mark) if division else "",
+        people="sum(weight)" if weight else "count(*)",
+        weight=", weight" if weight else "",
+        weighed=f", {weight[0]} AS weight" if weight else "",
     )
-    divided_by = division.values if division else []
+    counted = _COUNTED.format(around=_around(_WEIGHTED if weight else _UNWEIGHTED))
+    divided_by = [*(division.values if division else []), *(weight[1] if weight else [])]
     own = [*buckets, *calculated, *keys, *divided_by, *values, *chain(*names, ("total", ""))]
-    return f"WITH {sql} {_COUNTED}", [*own, is_graded(script)]
+    return f"WITH {sql} {counted}", [*own, is_graded(script)]
 
 
 def _added(buckets: Sequence[str], length: int) -> tuple[str, list[str]]:

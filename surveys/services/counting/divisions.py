@@ -3,11 +3,12 @@
 ReportedBlock       a choice, a scale or a ranking (its first choice), read from packed answers
 Values              anything that the database computes of a conversation: fields, bands, times, themes
 division(dividing)  the same in SQL
+Places              the segments that values make, while conversations are counted
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal
@@ -15,11 +16,12 @@ from typing import Any, Literal
 from communities.ground.errors import refuse
 from communities.ground.statements import Part
 from surveys.engine.script import CHOICES, SCALES
-from surveys.engine.statistics import DistributionEntry
+from surveys.engine.statistics import DistributionEntry, EntryKey
 from surveys.services.counting.answer_groups import ReportedBlock
 from surveys.services.ground import metadata
 
 NOT_GIVEN = "Not given"
+BEGUN = 0  # The progress of a conversation without an answer.
 Order = Literal["given", "frequent", "language", "day", "week", "month"]
 
 
@@ -140,3 +142,53 @@ def refuse_too_many(dividing: Values, count: int) -> None:
             f"`{dividing.by}` divides these responses into more than {dividing.most:,} segments, "
             "which is the limit for this project. Filter the responses, or compare by less.",
         )
+
+
+class Places:
+    """The places of the segments that values make, the number of responses in each segment, and the sum of
+    their weights.
+    """
+
+    def __init__(self, dividing: Values) -> None:
+        self._dividing = dividing
+        self._keys = {name_of(each): each.key for each in dividing.entries}
+        self._places = {name: place for place, name in enumerate(self._keys)}
+        self.sizes = dict.fromkeys(self._keys, 0)
+        self.weights = dict.fromkeys(self._keys, 0)
+        refuse_too_many(dividing, len(self.sizes))
+
+    @property
+    def most(self) -> int:
+        return self._dividing.most if self._dividing.is_open else len(self._places)
+
+    @property
+    def keys(self) -> list[EntryKey]:
+        """The keys of the segments, by place."""
+        return [self._keys.get(name, (None, name)) for name in self._places]
+
+    def add(
+        self, names: Sequence[Any], progress: Sequence[int], weights: Sequence[int]
+    ) -> tuple[list[int], list[int]]:
+        """Add the names of the segments of some conversations. Returns the place of each segment with the
+        index of its conversation.
+
+        Conversations without an answer are in no segment. Refuses too many values.
+        """
+        places, of_conversation = list[int](), list[int]()
+        is_multiple, is_open = self._dividing.is_multiple, self._dividing.is_open
+        for n, (own, came) in enumerate(zip(names, progress, strict=True)):
+            if came == BEGUN or own is None:
+                continue
+            for name in own if is_multiple else (own,):
+                place = self._places.get(name)
+                if place is None:
+                    if not is_open:
+                        continue
+                    place = self._places[name] = len(self._places)
+                self.sizes[name] = self.sizes.get(name, 0) + 1
+                if weights:
+                    self.weights[name] = self.weights.get(name, 0) + weights[n]
+                places.append(place)
+                of_conversation.append(n)
+        refuse_too_many(self._dividing, len(self._places))
+        return places, of_conversation

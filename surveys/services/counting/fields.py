@@ -25,9 +25,9 @@ ENTRIES = MAX_LISTED + 1
 # with few values takes 0.3 s. A field with a different value in each takes 2 s, or 4 s in segments.
 _COUNTED = """
     WITH picked AS MATERIALIZED (
-        SELECT name, mark, coalesce(fields->>name, '') COLLATE "C" AS value, count(*) AS people
+        SELECT name, mark, coalesce(fields->>name, '') COLLATE "C" AS value, {people} AS people
         FROM (
-            SELECT {mark} AS mark, c.state->'fields' AS fields
+            SELECT {mark} AS mark, c.state->'fields' AS fields{weight}
             FROM surveys_conversation c WHERE {where} AND c.is_listed OFFSET 0
         ) states, unnest(%s::text[]) name
         GROUP BY 1, 2, 3
@@ -63,19 +63,30 @@ _SUMS = """
 """
 
 
-def part(names: Sequence[str], where: str, values: Sequence[Any], division: Division | None) -> Part | None:
-    """The part of a statement that counts the values of these fields in selected conversations `c`."""
+def part(
+    names: Sequence[str],
+    where: str,
+    values: Sequence[Any],
+    division: Division | None,
+    weight: Part | None = None,
+) -> Part | None:
+    """The part of a statement that counts the values of these fields in selected conversations `c`, or adds
+    up the conversations' weights.
+    """
     if not names:
         return None
     sql = _COUNTED.format(
         mark=division.mark if division else "NULL::jsonb",
+        people="sum(weight)" if weight else "count(*)",
+        weight=f", {weight[0]} AS weight" if weight else "",
         where=where,
         whole=_WHOLE_OF_SEGMENTS if division else _WHOLE,
         values=_VALUES.format(division.in_mark) if division else "",
         sums=_SUMS.format(division.in_mark) if division else "",
         most=MAX_LISTED,
     )
-    return sql, [*(division.values if division else []), *values, list(names)]
+    marked = [*(division.values if division else []), *(weight[1] if weight else [])]
+    return sql, [*marked, *values, list(names)]
 
 
 def figures(

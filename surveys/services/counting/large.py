@@ -60,6 +60,9 @@ class Counted:
     sent: Mapping[str, Sequence[Sequence[Any]]] | None = None
     # The counts of the statement in the module `themes`, if requested.
     themes: Mapping[str, Sequence[Sequence[Any]]] | None = None
+    # The figures about the weights, and the same counts by weights, if requested.
+    weighting: Mapping[str, Any] | None = None
+    weighted: Counted | None = None
 
     @property
     def size(self) -> int:
@@ -69,7 +72,8 @@ class Counted:
         parts_of_rows = (self.derived or {}, self.sent or {}, self.themes or {})
         lists = [rows for part in parts_of_rows for rows in part.values()]
         rows = sum(len(rows or ()) for rows in lists) + len(self.values)
-        return BYTES_OF_A_GROUP * (1 + rows + len(groups)) + BYTES_OF_A_SPREAD * spreads
+        own = BYTES_OF_A_GROUP * (1 + rows + len(groups)) + BYTES_OF_A_SPREAD * spreads
+        return own + (self.weighted.size if self.weighted else 0)
 
 
 class Countable(Protocol):

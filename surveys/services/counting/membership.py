@@ -2,7 +2,7 @@
 
 crossing = Crossing(rows, columns)
 crossing.add(data, marks)      packed conversations, and the marks of both divisions
-crossing.counts()              the numbers of conversations in each row, each column and each cell
+crossing.counts(), .weights()  the numbers of conversations in each row, each column and each cell
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import numpy as np
 
 from surveys.services.counting.answer_groups import ReportedBlock
 from surveys.services.counting.divisions import Values, name_of
+from surveys.services.counting.numbers import HALF
 from surveys.services.counting.packed import cells_of, segments_of
+from surveys.services.counting.weights import UNIT
 
 if TYPE_CHECKING:
     Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -87,9 +89,14 @@ class Crossing:
         self.count = 0
         self._sums = [np.zeros(0, np.int64), np.zeros(0, np.int64)]
         self._cells = np.zeros((0, 0), np.int64)
+        self.weight, self.squares = 0, 0.0  # the sums of the weights and of their squares
+        self._weights = [np.zeros(0, np.int64), np.zeros(0, np.int64)]
+        self._weights_of_cells = np.zeros((0, 0), np.int64)
 
-    def add(self, data: bytes, marks: Sequence[Sequence[Any]]) -> None:
-        """Count some conversations; their records are as in `packed.Counter.add`."""
+    def add(self, data: bytes, marks: Sequence[Sequence[Any]], weights: Sequence[int] | None = None) -> None:
+        """Count some conversations, and add up their `weights`; their records are as in
+        `packed.Counter.add`.
+        """
         records = np.frombuffer(data, ">i8").astype(np.int64)
         among = np.ones(len(marks[0]), np.bool_)
         for side, own in zip(self._sides, marks, strict=True):
@@ -107,22 +114,45 @@ class Crossing:
             _added(old, each.sum(axis=0)) for old, each in zip(self._sums, (in_rows, in_columns), strict=True)
         ]
         self._cells = _added(self._cells, in_rows.T @ in_columns)
+        if weights is not None:
+            self._weigh([found[side][among].astype(np.float64) for side in (0, 1)], np.array(weights)[among])
+
+    def _weigh(self, sides: Sequence[np.ndarray[Any, Any]], weights: Integers) -> None:
+        """Add the weights of conversations. Sums of halves of some thousand weights are exact as floats."""
+        self.weight += int(weights.sum())
+        self.squares += float(((weights / UNIT) ** 2).sum())
+        in_rows, in_columns = sides
+        for shift, half in ((HALF, weights >> HALF), (0, weights & (1 << HALF) - 1)):
+            weighed = in_rows * half[:, None]
+            self._weights = [
+                _added(old, each, shift)
+                for old, each in zip(self._weights, (weighed.sum(axis=0), half @ in_columns), strict=True)
+            ]
+            self._weights_of_cells = _added(self._weights_of_cells, weighed.T @ in_columns, shift)
 
     def counts(self) -> tuple[dict[str, int], dict[str, int], dict[tuple[str, str], int]]:
+        return self._named(self._sums, self._cells)
+
+    def weights(self) -> tuple[dict[str, int], dict[str, int], dict[tuple[str, str], int]]:
+        return self._named(self._weights, self._weights_of_cells)
+
+    def _named(
+        self, of_sides: Sequence[Integers], of_cells: Integers
+    ) -> tuple[dict[str, int], dict[str, int], dict[tuple[str, str], int]]:
         rows, columns = (side.names for side in self._sides)
         sums = [
             {side.names[place]: int(own[place]) for place in np.flatnonzero(own).tolist()}
-            for side, own in zip(self._sides, self._sums, strict=True)
+            for side, own in zip(self._sides, of_sides, strict=True)
         ]
         cells = {
-            (rows[row], columns[column]): int(self._cells[row, column])
-            for row, column in np.argwhere(self._cells).tolist()
+            (rows[row], columns[column]): int(of_cells[row, column])
+            for row, column in np.argwhere(of_cells).tolist()
         }
         return sums[0], sums[1], cells
 
 
-def _added(old: Integers, new: np.ndarray[Any, Any]) -> Integers:
-    """The sum, in the shape of the new, which may have grown."""
-    found: Integers = np.rint(new).astype(np.int64)
+def _added(old: Integers, new: np.ndarray[Any, Any], shift: int = 0) -> Integers:
+    """The sum, in the shape of the new, which may have grown, and is shifted by some bits."""
+    found: Integers = np.rint(new).astype(np.int64) << shift
     found[tuple(slice(length) for length in old.shape)] += old
     return found

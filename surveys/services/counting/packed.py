@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from surveys.engine.script import CHOICES, SCALES, Block
 from surveys.engine.spread import Spread
 from surveys.engine.statistics import AnswerGroup, EntryKey
 from surveys.services.counting.answer_groups import ReportedBlock
+from surveys.services.counting.numbers import EXACT, Numbers, sums_of
 
 if TYPE_CHECKING:
     Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -36,17 +37,7 @@ _KIND = 0b111
 # distinguish the keys of a script. Ids that were created together differ in few bits. A script that needs
 # more bits is searched without a table.
 MAX_TABLE_BITS = 20
-# A number with at most 15 digits is added as an integer and a power of ten; all other numbers are added one
-# by one.
-_MAX_DECIMALS = 9
-_MOST_DIGITS = 10.0**15
-_HALF = 25  # The number of bits in a half. The sum of the halves of a batch is exact as a float.
-_LOWER = (1 << _HALF) - 1
-_EXACT = Context(prec=500)  # The precision is enough for squares of numbers with up to 115 decimals.
 _ROWS_AT_ONCE = 1_000_000
-# Quartiles need each different number in each place, with 24 bytes for each and as much again while they are
-# sorted. With more of them, quartiles and bins are left out.
-MOST_DIFFERENT = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +57,18 @@ class Cell:
 class Counter:
     """Counts the answers to some questions, and again for each segment if a block makes the segments.
 
-    If a field makes the segments, `segment_count` is their highest possible number.
+    If a field makes the segments, `segment_count` is their highest possible number. A counter of weights has
+    the counter of the same conversations without weights as `unweighted`.
     """
 
     def __init__(
-        self, questions: Sequence[ReportedBlock], dividing: ReportedBlock | None, segment_count: int = 0
+        self,
+        questions: Sequence[ReportedBlock],
+        dividing: ReportedBlock | None,
+        segment_count: int = 0,
+        unweighted: Counter | None = None,
     ) -> None:
+        self._unweighted = unweighted
         self._open_numeric = {each.id for each in questions if each.block.type == "open_numeric"}
         self._cells, self._lookup = cells_of(questions)
         self._segments, self._segment_of_cell = segments_of(dividing, self._cells)
@@ -79,19 +76,28 @@ class Counter:
         self._all = np.zeros(size, np.int64)
         self._by_segment = np.zeros(most * size, np.int64)
         # The numbers by line and cell: the first line is for all conversations, each other one for a segment.
-        self._numbers = _Numbers()
+        self._numbers = Numbers()
 
-    def add(self, data: bytes, segments: tuple[Sequence[int], Sequence[int]] | None = None) -> None:
-        """Count some conversations.
+    def add(
+        self,
+        data: bytes,
+        segments: tuple[Sequence[int], Sequence[int]] | None = None,
+        weights: Sequence[int] | None = None,
+    ) -> None:
+        """Count some conversations, or add up their `weights`.
 
         The records of each conversation, in any order, are followed by a separator. If no block makes the
         segments, `segments` may contain places of segments, and the index of the conversation of each.
         """
         records = np.frombuffer(data, ">i8").astype(np.int64)
         cells = self._lookup.cells(records)
-        self._all += np.bincount(cells, minlength=len(self._cells))
+        weighed: Integers | None = None
+        if weights is not None:
+            lengths = np.diff(np.flatnonzero(records == 0), prepend=-1)
+            weighed = np.repeat(np.array(weights, np.int64), lengths)
+        self._all += sums_of(cells, len(self._cells), weighed)
         places, numbers = _numbers_in(records)
-        self._numbers.add(cells[places], numbers)
+        self._numbers.add(cells[places], numbers, None if weighed is None else weighed[places])
         if segments is None and not self._segments:
             return
         ends = np.flatnonzero(records == 0)
@@ -101,7 +107,7 @@ class Counter:
             named, of_conversation = of_records[naming], np.searchsorted(ends, naming)
         else:
             named, of_conversation = (np.array(each, np.int64) for each in segments)
-        self._add_to_segments(named, of_conversation, ends, cells, places, numbers)
+        self._add_to_segments(named, of_conversation, ends, cells, places, numbers, weighed)
 
     def _add_to_segments(
         self,
@@ -111,6 +117,7 @@ class Counter:
         cells: Integers,
         places: Integers,
         numbers: Floats,
+        weighed: Integers | None,
     ) -> None:
         """Count each conversation again for each of its segments. `named` are the segments of the
         conversations `of_conversation`.
@@ -125,11 +132,14 @@ class Counter:
             shift = begins[of_conversation[part]] - (np.cumsum(length) - length)
             rows = np.arange(length.sum()) + np.repeat(shift, length)
             combined = np.repeat(named[part] * len(self._cells), length) + cells[rows]
-            self._by_segment += np.bincount(combined, minlength=self._by_segment.size)
+            own = None if weighed is None else weighed[rows]
+            self._by_segment += sums_of(combined, self._by_segment.size, own)
             if len(places):
                 found = number_at[rows]
                 is_number = found >= 0
-                self._numbers.add(len(self._cells) + combined[is_number], numbers[found[is_number]])
+                chosen = numbers[found[is_number]]
+                of_numbers = None if own is None else own[is_number]
+                self._numbers.add(len(self._cells) + combined[is_number], chosen, of_numbers)
 
     def groups(self) -> dict[int, list[AnswerGroup]]:
         """All answers, by block."""
@@ -155,6 +165,9 @@ class Counter:
             if cell is None:
                 continue
             group = _group(cell, int(counts[place]), *self._numbers.of(line + place))
+            if self._unweighted is not None:
+                people = self._unweighted._count(line + place) if group.numbers else 0
+                group = replace(group, unweighted=people)
             key = cell.block_id, cell.option_id, cell.point
             found[key] = _joined(found[key], group) if key in found else group
             if group.numbers and cell.block_id in self._open_numeric:
@@ -168,6 +181,11 @@ class Counter:
                 group = _with_spread(group, different[block_id], has_bins=line == 0)
             by_block.setdefault(block_id, []).append(group)
         return by_block
+
+    def _count(self, place: int) -> int:
+        """The count in a place: first those of all conversations, then those of each segment."""
+        size = len(self._cells)
+        return int(self._all[place] if place < size else self._by_segment[place - size])
 
 
 def cells_of(questions: Sequence[ReportedBlock]) -> tuple[list[Cell | None], Lookup]:
@@ -214,7 +232,10 @@ def _with_spread(
     order = np.argsort(numbers)
     numbers, ends = numbers[order], np.cumsum(counts[order])
     group = replace(group, is_whole=bool((numbers == np.floor(numbers)).all()))
-    places = [spread.indexes(group.numbers, quartile) for quartile in spread.QUARTILES]
+    are_weights = group.unweighted is not None
+    places = [
+        spread.indexes(group.numbers, quartile, are_weights=are_weights) for quartile in spread.QUARTILES
+    ]
     low, high = numbers[np.searchsorted(ends, places, side="right")].T.tolist()
     in_bins: list[int] = []
     if has_bins:
@@ -285,10 +306,11 @@ def _joined(one: AnswerGroup, other: AnswerGroup) -> AnswerGroup:
         one.rows + other.rows,
         one.people + other.people,
         one.numbers + other.numbers,
-        _EXACT.add(one.total, other.total),
+        EXACT.add(one.total, other.total),
         min(lowest, default=None),
         max(highest, default=None),
-        _EXACT.add(one.squares or 0, other.squares or 0),
+        EXACT.add(one.squares or 0, other.squares or 0),
+        unweighted=None if one.unweighted is None else one.unweighted + (other.unweighted or 0),
     )
 
 
@@ -325,121 +347,3 @@ def _numbers_in(records: Integers) -> tuple[Integers, Floats]:
     places = np.flatnonzero((records >> 5 & _KIND) == NUMBER)
     upper, lower = records[places + 1] >> 8, records[places + 2] >> 8
     return places, (upper << 32 | lower).view(np.float64)
-
-
-class _Numbers:
-    """The exact sums of numbers and of their squares, the lowest and highest, and the different numbers, in
-    each place.
-
-    A sum adds the numbers as PostgreSQL casts them to `numeric`: rounded to 15 digits.
-    """
-
-    def __init__(self) -> None:
-        self._sums: dict[int, Decimal] = {}
-        self._squares: dict[int, Decimal] = {}
-        self._lowest: dict[int, float] = {}
-        self._highest: dict[int, float] = {}
-        self._different = _Different()
-
-    def add(self, places: Integers, numbers: Floats) -> None:
-        if not len(places):
-            return
-        self._different.add(places, numbers)
-        used, compact = np.unique(places, return_inverse=True)
-        lowest, highest = np.full(len(used), np.inf), np.full(len(used), -np.inf)
-        np.minimum.at(lowest, compact, numbers)
-        np.maximum.at(highest, compact, numbers)
-        for place, low, high in zip(used.tolist(), lowest.tolist(), highest.tolist(), strict=True):
-            self._lowest[place] = min(low, self._lowest.get(place, low))
-            self._highest[place] = max(high, self._highest.get(place, high))
-            self._sums.setdefault(place, Decimal(0))
-            self._squares.setdefault(place, Decimal(0))
-        for decimals in range(_MAX_DECIMALS + 1):
-            scaled = np.rint(numbers * 10.0**decimals)
-            fits = (scaled / 10.0**decimals == numbers) & (np.abs(scaled) < _MOST_DIGITS)
-            self._add_integers(used, compact[fits], scaled[fits].astype(np.int64), decimals)
-            compact, numbers = compact[~fits], numbers[~fits]
-            if not len(numbers):
-                return
-        for place, number in zip(used[compact].tolist(), numbers.tolist(), strict=True):
-            written = Decimal(f"{number:.15g}")
-            self._sums[place] = _EXACT.add(self._sums[place], written)
-            self._squares[place] = _EXACT.add(self._squares[place], _EXACT.multiply(written, written))
-
-    def _add_integers(self, used: Integers, compact: Integers, integers: Integers, decimals: int) -> None:
-        if not len(integers):
-            return
-
-        def sums(terms: Integers) -> list[int]:
-            upper = np.bincount(compact, terms >> _HALF, len(used)).tolist()
-            lower = np.bincount(compact, terms & _LOWER, len(used)).tolist()
-            return [(int(high) << _HALF) + int(low) for high, low in zip(upper, lower, strict=True)]
-
-        high, low = integers >> _HALF, integers & _LOWER
-        squares = zip(sums(high * high), sums(high * low), sums(low * low), strict=True)
-        for place, total, (first, mixed, last) in zip(used.tolist(), sums(integers), squares, strict=True):
-            square = (first << 2 * _HALF) + (mixed << _HALF + 1) + last
-            self._sums[place] = _EXACT.add(self._sums[place], Decimal(total).scaleb(-decimals, _EXACT))
-            self._squares[place] = _EXACT.add(
-                self._squares[place], Decimal(square).scaleb(-2 * decimals, _EXACT)
-            )
-
-    def of(self, place: int) -> tuple[Decimal | None, Decimal | None, float | None, float | None]:
-        """The sum, the sum of squares, the lowest and the highest number in a place."""
-        return (
-            self._sums.get(place),
-            self._squares.get(place),
-            self._lowest.get(place),
-            self._highest.get(place),
-        )
-
-    def different(self, place: int) -> tuple[Floats, Integers]:
-        """The different numbers in a place, and how often each was given."""
-        return self._different.of(place)
-
-
-class _Different:
-    """The different numbers in each place, and how often each was given; nothing if there are too many.
-
-    Numbers wait until they are as many as those that are sorted already, so that each is sorted few times.
-    """
-
-    def __init__(self) -> None:
-        self._places, self._numbers, self._counts = _none(np.int64), _none(np.float64), _none(np.int64)
-        self._waiting: list[tuple[Integers, Floats]] = []
-        self._length = 0
-        self._are_too_many = False
-
-    def add(self, places: Integers, numbers: Floats) -> None:
-        if self._are_too_many:
-            return
-        self._waiting.append((places, numbers))
-        self._length += len(places)
-        if self._length >= max(_ROWS_AT_ONCE, len(self._places)):
-            self._sort()
-
-    def _sort(self) -> None:
-        places = np.concatenate([self._places, *(each for each, _ in self._waiting)])
-        numbers = np.concatenate([self._numbers, *(each for _, each in self._waiting)])
-        counts = np.concatenate([self._counts, np.ones(self._length, np.int64)])
-        self._waiting, self._length = [], 0
-        order = np.lexsort((numbers, places))
-        places, numbers, counts = places[order], numbers[order], counts[order]
-        is_new = np.ones(len(places), bool)
-        is_new[1:] = (places[1:] != places[:-1]) | (numbers[1:] != numbers[:-1])
-        begins = np.flatnonzero(is_new)
-        self._are_too_many = len(begins) > MOST_DIFFERENT
-        if self._are_too_many:
-            begins = begins[:0]
-        self._places, self._numbers = places[begins], numbers[begins]
-        self._counts = np.add.reduceat(counts, begins) if len(begins) else _none(np.int64)
-
-    def of(self, place: int) -> tuple[Floats, Integers]:
-        if self._waiting:
-            self._sort()
-        begin, end = np.searchsorted(self._places, [place, place + 1])
-        return self._numbers[begin:end], self._counts[begin:end]
-
-
-def _none(kind: Any) -> Any:
-    return np.empty(0, kind)

@@ -27,46 +27,56 @@ ENTRIES = MAX_REPORTED_THEMES + len(SENTIMENTS)  # The number of entries of a qu
 # A merged theme has no answers, so only existing themes get a name.
 _COUNTED = """
     WITH read AS MATERIALIZED (
-        SELECT r.block_id, r.themes, r.sentiment, {mark} AS mark
+        SELECT r.block_id, r.themes, r.sentiment, {mark} AS mark{weighed}
         FROM surveys_reading r {joined} WHERE r.block_id = ANY(%s) {where}
     ),
     parts AS MATERIALIZED (
-        SELECT NULL::text AS segment, block_id, themes, sentiment FROM read
+        SELECT NULL::text AS segment, block_id, themes, sentiment{weight} FROM read
         {segments}
     )
     SELECT json_build_object(
         'named', (SELECT json_agg(json_build_array(block_id, id, title, description) ORDER BY id)
             FROM surveys_theme WHERE block_id = ANY(%s) AND merged_into_id IS NULL),
         'read', (SELECT json_agg(json_build_array(block_id, segment, sentiment, people)) FROM (
-            SELECT block_id, segment, sentiment, count(*) AS people FROM parts GROUP BY 1, 2, 3) read_of),
+            SELECT block_id, segment, sentiment, {people} AS people FROM parts GROUP BY 1, 2, 3) read_of),
         'themes', (SELECT json_agg(json_build_array(block_id, segment, theme, sentiment, people)) FROM (
-            SELECT block_id, segment, theme, sentiment, count(*) AS people
+            SELECT block_id, segment, theme, sentiment, {people} AS people
             FROM parts, unnest(themes) AS theme GROUP BY 1, 2, 3, 4) themes_of)
     )
 """
 _SEGMENTS = """
-    UNION ALL SELECT segment.name, block_id, themes, sentiment FROM read, LATERAL {} segment(name)
+    UNION ALL SELECT segment.name, block_id, themes, sentiment{} FROM read, LATERAL {} segment(name)
 """
 _COVERS = {"completed": "c.completed_at IS NOT NULL", "partial": "c.completed_at IS NULL"}
 
 
 def part(
-    block_ids: Collection[int], where: str, values: Sequence[Any], division: Division | None
+    block_ids: Collection[int],
+    where: str,
+    values: Sequence[Any],
+    division: Division | None,
+    weight: Part | None = None,
 ) -> Part | None:
-    """The part of a statement that counts the readings of these questions in selected conversations `c`.
+    """The part of a statement that counts the readings of these questions in selected conversations `c`, or
+    adds up the conversations' weights.
 
     Without a condition all readings are counted, and no conversation is looked up.
     """
     if not block_ids:
         return None
     ids = list(block_ids)
+    own = ", weight" if weight else ""
     sql = _COUNTED.format(
         mark=division.mark if division else "NULL::jsonb",
         joined="JOIN surveys_conversation c ON c.id = r.conversation_id" if where or division else "",
         where=f"AND {where}" if where else "",
-        segments=_SEGMENTS.format(division.in_mark) if division else "",
+        segments=_SEGMENTS.format(own, division.in_mark) if division else "",
+        people="sum(weight)" if weight else "count(*)",
+        weight=own,
+        weighed=f", {weight[0]} AS weight" if weight else "",
     )
-    return sql, [*(division.values if division else []), ids, *values, ids]
+    marked = [*(division.values if division else []), *(weight[1] if weight else [])]
+    return sql, [*marked, ids, *values, ids]
 
 
 def count(block_id: int, *, covers: str) -> ThemeCounts:

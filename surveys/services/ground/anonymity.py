@@ -41,6 +41,7 @@ Figures = Mapping[str, Any]  # the figures of one block, as JSON
 LEAST_ANSWERS = 5
 COUNTED_FIELDS = (
     "response_count",
+    "weighted_count",
     "distribution",
     "stats",
     "histogram",
@@ -50,7 +51,7 @@ COUNTED_FIELDS = (
     "open_text",
     "could_see_count",
 )
-MEANS = ("count", "mean")  # the statistics of numbers that are no single person's
+MEANS = ("count", "weighted_count", "mean")  # the statistics of numbers that are no single person's
 _EXTREMES = ("min", "lower_quartile", "median", "upper_quartile", "standard_deviation", "max")
 SILENCE = timedelta(hours=24)  # a running conversation is separated from its respondent after this time
 SETTLED_AT_ONCE = 5_000  # conversations in one transaction

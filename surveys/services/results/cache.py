@@ -19,8 +19,8 @@ from cachetools import LRUCache
 from communities.ground.errors import Unavailable
 from surveys.models import Analysis, Project
 from surveys.services.counting import large
-from surveys.services.results import figures, steps
-from surveys.services.results.figures import Figures
+from surveys.services.results import figures, steps, very_large
+from surveys.services.results.figures import ALL, Figures, Selection, ShownFigures
 from surveys.services.scripts import cache as script_cache
 
 # Figures over 100,000 responses are up to five seconds old. Each count takes 250 ms, so counting takes a
@@ -44,13 +44,17 @@ class CachedFigures:
     changes: int
     revision: int
     is_anonymous: bool
+    selection: Selection
     cached_at: datetime
     size: int
     conditional_ids: Collection[int]
 
-    def is_of(self, project: Project) -> bool:
-        """Whether the figures belong to this script, and show no more than the project's privacy allows."""
-        return (self.revision, self.is_anonymous) == (project.revision, project.is_anonymous)
+    def is_of(self, project: Project, selection: Selection) -> bool:
+        """Whether the figures belong to this script and selection, and show no more than the project's
+        privacy allows.
+        """
+        own = (self.revision, self.is_anonymous, self.selection)
+        return own == (project.revision, project.is_anonymous, selection)
 
     def is_fresh(self, *, changes: int, at: datetime) -> bool:
         lifetime = timedelta(seconds=self.figures.conversation_count / RESPONSES_PER_CACHED_SECOND)
@@ -84,8 +88,8 @@ _counting: LRUCache[int, Lock] = LRUCache(MAX_LOCKS)
 _lock = Lock()
 
 
-def counted(*, project: Project, at: datetime) -> CachedFigures:
-    """The project's figures.
+def counted(*, project: Project, at: datetime, selection: Selection = ALL) -> CachedFigures:
+    """The project's figures, or those of the selection of its dashboard.
 
     The first thread that finds stale figures counts again; the other threads return the stale figures.
     Figures of an older script are never returned: a thread without other figures waits for the count. Raises
@@ -94,12 +98,12 @@ def counted(*, project: Project, at: datetime) -> CachedFigures:
     changes = figures.changes(project.pk)
 
     def fresh() -> CachedFigures | None:
-        cached = _figures_of(project)
+        cached = _figures_of(project, selection)
         return cached if cached is not None and cached.is_fresh(changes=changes, at=at) else None
 
     if (cached := fresh()) is not None:
         return cached
-    stale = _figures_of(project)
+    stale = _figures_of(project, selection)
     lock = _lock_of(project.pk)
     if not lock.acquire(blocking=stale is None):
         assert stale is not None
@@ -109,7 +113,7 @@ def counted(*, project: Project, at: datetime) -> CachedFigures:
             return cached
         try:
             max_wait = large.SECONDS_FOR_SHOWN if stale is None else 0.0
-            shown = figures.shown(project=project, at=at, max_wait=max_wait)
+            shown = _shown(project, selection, at, max_wait)
         except Unavailable:
             if stale is None:
                 raise
@@ -120,14 +124,25 @@ def counted(*, project: Project, at: datetime) -> CachedFigures:
             changes=changes,
             revision=project.revision,
             is_anonymous=project.is_anonymous,
+            selection=selection,
             cached_at=at,
             size=_size_of(shown.figures.blocks),
             conditional_ids=script_cache.get(project.pk, project.revision).stored.conditional_ids,
         )
-        _keep("figures", project.pk, cached)
+        _keep(_kind(selection), project.pk, cached)
         return cached
     finally:
         lock.release()
+
+
+def _shown(project: Project, selection: Selection, at: datetime, max_wait: float) -> ShownFigures:
+    """Count. Of a selection among very many responses a worker counts: raises Unavailable until it has."""
+    if selection == ALL or figures.responses(project.pk) < very_large.VERY_LARGE:
+        return figures.shown(project=project, at=at, max_wait=max_wait, selection=selection)
+    found = very_large.count(project=project, selection=selection, segment_by=None, derives=False, at=at)
+    if not isinstance(found, Figures):
+        raise Unavailable(very_large.BUSY, retry_after=very_large.SECONDS_TO_RETRY)
+    return ShownFigures(found, at)
 
 
 def totals(*, projects: Sequence[Project], at: datetime) -> dict[int, dict[str, int]]:
@@ -169,10 +184,14 @@ def sentiments(*, project: Project) -> Sentiments:
     return found
 
 
-def _figures_of(project: Project) -> CachedFigures | None:
+def _figures_of(project: Project, selection: Selection) -> CachedFigures | None:
     with _lock:
-        cached = _cached.get(("figures", project.pk))
-    return cached if isinstance(cached, CachedFigures) and cached.is_of(project) else None
+        cached = _cached.get((_kind(selection), project.pk))
+    return cached if isinstance(cached, CachedFigures) and cached.is_of(project, selection) else None
+
+
+def _kind(selection: Selection) -> str:
+    return "figures" if selection == ALL else "dashboard"
 
 
 def _keep(kind: str, project_id: int, cached: CachedFigures | _CachedSentiments) -> None:

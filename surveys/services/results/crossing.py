@@ -21,7 +21,7 @@ from surveys.services.counting.answer_groups import ReportedBlock
 from surveys.services.counting.counts import ALL, Selection
 from surveys.services.counting.crossing import Crossed
 from surveys.services.counting.divisions import Values, name_of
-from surveys.services.results import dividing, figures
+from surveys.services.results import dividing, figures, weighing
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.storage import StoredScript
 
@@ -37,7 +37,8 @@ class CrossTable:
     """A cross table as JSON. `count` are the responses in some row and some column.
 
     `test` compares all rows; None where responses can be in several, or nothing can be tested. `cells` are
-    lists by row. `notes` are sentences for its readers.
+    lists by row. `notes` are sentences for its readers. If the responses are weighted, cells and shares are,
+    and `weighted_count` is the sum of the weights.
     """
 
     rows: dict[str, Any]
@@ -47,6 +48,8 @@ class CrossTable:
     test: dict[str, Any] | None
     tested_cells: int
     notes: list[str]
+    weighting: dict[str, Any] | None = None
+    weighted_count: float | None = None
 
 
 def count(
@@ -64,7 +67,7 @@ def count(
     unknown fields. Raises Unavailable as `figures.count` does.
     """
     stored = script_cache.get(project.pk, project.revision).stored
-    figures.refuse_many_fields(selection)
+    figures.refuse_fields(project, selection)
     both = _divided(project, stored, rows, columns, derives)
     names = figures.field_names(selection, rows=rows, columns=columns)
     crossed = crossing.count(
@@ -84,7 +87,7 @@ def refuse_unless_countable(
 ) -> None:
     """Refuse, before a long count, what `count` would refuse, as far as the latest responses show."""
     stored = script_cache.get(project.pk, project.revision).stored
-    figures.refuse_many_fields(selection)
+    figures.refuse_fields(project, selection)
     for each in _divided(project, stored, rows, columns, derives):
         if isinstance(each, Values) and each.is_open:
             counting.refuse_many_recent_values(project.pk, selection, stored.script, each)
@@ -132,40 +135,60 @@ def _table(rows: ReportedBlock | Values, columns: ReportedBlock | Values, crosse
     in_rows, in_columns = _segments(rows, crossed.rows), _segments(columns, crossed.columns)
     if len(in_rows) * len(in_columns) > MOST_CELLS:
         refuse("columns", "too_many", f"These rows and columns make more than {MOST_CELLS:,} cells.")
+    whole = crossed.weighted or crossed
+    heights = [whole.rows.get(name_of(row), 0) for row in in_rows]
+    widths = [whole.columns.get(name_of(column), 0) for column in in_columns]
     counts = [
-        [crossed.cells.get((name_of(row), name_of(column)), 0) for column in in_columns] for row in in_rows
+        [whole.cells.get((name_of(row), name_of(column)), 0) for column in in_columns] for row in in_rows
     ]
+    scale = _scale(crossed)
     are_single = not (_is_multiple(rows) or _is_multiple(columns))
-    test = chance.compared(counts) if are_single else None
+    tested_counts = counts if crossed.weighted is None else [[n * scale for n in row] for row in counts]
+    test = chance.compared(tested_counts) if are_single else None
     differs, tested = _differences(
         counts,
-        list(in_rows.values()),
-        list(in_columns.values()),
-        crossed.count,
+        heights,
+        widths,
+        whole.count,
+        scale=scale,
         single=(not _is_multiple(rows), not _is_multiple(columns)),
     )
+    shown = (lambda people: people) if crossed.weighted is None else weighing.amount
     cells = [
         [
             {
-                "count": people,
+                "count": shown(people),
                 "row_percentage": percentage(people, of_row),
                 "column_percentage": percentage(people, of_column),
-                "percentage": percentage(people, crossed.count),
+                "percentage": percentage(people, whole.count),
                 "differs": differs.get((n, m)),
             }
-            for m, (people, of_column) in enumerate(zip(counts[n], in_columns.values(), strict=True))
+            for m, (people, of_column) in enumerate(zip(counts[n], widths, strict=True))
         ]
-        for n, of_row in enumerate(in_rows.values())
+        for n, of_row in enumerate(heights)
     ]
+    notes = _notes(tested_counts, in_rows, crossed.count, are_single=are_single, test=test, tested=tested)
     return CrossTable(
-        rows=_named(rows, in_rows, crossed.count),
-        columns=_named(columns, in_columns, crossed.count),
+        rows=_named(rows, in_rows, heights, crossed),
+        columns=_named(columns, in_columns, widths, crossed),
         count=crossed.count,
         cells=cells,
         test=_test(test) if test else None,
         tested_cells=tested,
-        notes=list(_notes(counts, in_rows, crossed.count, are_single=are_single, test=test, tested=tested)),
+        notes=[*_of_weights(crossed), *notes],
+        weighting=None if crossed.weighting is None else dict(crossed.weighting),
+        weighted_count=None if crossed.weighted is None else weighing.amount(whole.count),
     )
+
+
+def _scale(crossed: Crossed) -> float:
+    """The factor from counts to tested counts; 1 without weights.
+
+    Weighted counts are scaled to Kish's effective base of the table (`weights.effective`), so that unequal
+    weights, which make shares less certain, make differences beyond chance rarer.
+    """
+    weighted = crossed.weighted
+    return 1 if weighted is None or not weighted.count else weighted.effective / weighted.count
 
 
 def _segments(by: ReportedBlock | Values, sums: Mapping[str, int]) -> dict[DistributionEntry, int]:
@@ -187,24 +210,32 @@ def _is_multiple(by: ReportedBlock | Values) -> bool:
 
 
 def _named(
-    by: ReportedBlock | Values, segments: Mapping[DistributionEntry, int], whole: int
+    by: ReportedBlock | Values,
+    segments: Mapping[DistributionEntry, int],
+    shares: Sequence[int],
+    crossed: Crossed,
 ) -> dict[str, Any]:
-    return {
-        **figures.named(by),
-        "is_multiple": _is_multiple(by),
-        "segments": [
-            {**entry.as_json(), "count": people, "percentage": percentage(people, whole)}
-            for entry, people in segments.items()
-        ],
-    }
+    """The rows or columns. `shares` are their counts, or sums of weights."""
+    whole = (crossed.weighted or crossed).count
+    found = [
+        {**entry.as_json(), "count": people, "percentage": percentage(share, whole)}
+        for (entry, people), share in zip(segments.items(), shares, strict=True)
+    ]
+    if crossed.weighted is not None:
+        found = [
+            {**each, "weighted_count": weighing.amount(share)}
+            for each, share in zip(found, shares, strict=True)
+        ]
+    return {**figures.named(by), "is_multiple": _is_multiple(by), "segments": found}
 
 
 def _differences(
-    counts: chance.Table,
+    counts: Sequence[Sequence[int]],
     rows: Sequence[int],
     columns: Sequence[int],
     whole: int,
     *,
+    scale: float,
     single: tuple[bool, bool],
 ) -> tuple[dict[tuple[int, int], str], int]:
     """The cells with more or less than in all other rows, beyond chance; and the number of tests.
@@ -217,7 +248,7 @@ def _differences(
     tested_rows = heights[:1] if single[0] and len(heights) == 2 else heights
     tested_columns = widths[:1] if single[1] and len(widths) == 2 else widths
     places = [(n, m) for n in tested_rows for m in tested_columns]
-    tests = [chance.compared(_two(counts[n][m], rows[n], columns[m], whole)) for n, m in places]
+    tests = [chance.compared(_two(counts[n][m], rows[n], columns[m], whole, scale)) for n, m in places]
     found = chance.beyond_chance([test.p if test else 1.0 for test in tests])
     significant = {place for place, is_found in zip(places, found, strict=True) if is_found}
     differs = {}
@@ -229,8 +260,9 @@ def _differences(
     return differs, len(places)
 
 
-def _two(cell: int, row: int, column: int, whole: int) -> list[list[int]]:
-    return [[cell, row - cell], [column - cell, whole - row - column + cell]]
+def _two(cell: int, row: int, column: int, whole: int, scale: float) -> list[list[float]]:
+    counts = [[cell, row - cell], [column - cell, whole - row - column + cell]]
+    return [[each * scale for each in row] for row in counts]
 
 
 # --- Words ------------------------------------------------------------------------------------------------
@@ -251,6 +283,17 @@ def _test(test: ChanceTest) -> dict[str, Any]:
         "text": f"{said} ({test.name}{freedom}, {chance.in_words(test.p)}). "
         f"The association is {strength} (Cramér's V = {test.effect:.2f}).",
     }
+
+
+def _of_weights(crossed: Crossed) -> list[str]:
+    """What weights do to a table, and the rule of its tests."""
+    if crossed.weighted is None or crossed.weighting is None:
+        return []
+    return [
+        f"Shares are weighted by {crossed.weighting['field']}. Tests take weighted counts scaled to Kish's "
+        f"effective base of {crossed.weighted.effective:,.1f} responses: the square of the sum of the "
+        f"weights by the sum of their squares. {chance.FISHER} takes them rounded."
+    ]
 
 
 def _notes(

@@ -4,7 +4,7 @@
     variables(script, counted, segments)     figures of each calculated block
 
 `counted` contains the counts of `derived_counting`. With `segments`, each figure is repeated for each
-segment.
+segment. If `counted` are sums of weights, `unweighted` are the counts.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ _SPREAD = ("lower_quartile", "median", "upper_quartile", "standard_deviation")
 class _Rows:
     """The counts, by kind, segment and key."""
 
-    def __init__(self, counted: Counted) -> None:
+    def __init__(self, counted: Counted, unweighted: Counted | None) -> None:
         self.ranges = {tuple(row[:3]): row[3:] for row in counted.get("ranges") or ()}
+        self.are_weights = unweighted is not None
+        ranges = (unweighted or counted).get("ranges") or ()
+        self.people = {tuple(row[:3]): int(row[3]) for row in ranges}
         self.sums = {tuple(row[:2]): int(row[2]) for row in counted.get("sums") or ()}
         self.others = {key: int(count) for key, count in counted.get("others") or ()}
         self.entries: dict[tuple[Any, ...], dict[str, tuple[str | None, int]]] = {}
@@ -48,13 +51,16 @@ class _Rows:
 
 
 def scores(
-    script: Script, counted: Counted, segments: Sequence[DistributionEntry] | None
+    script: Script,
+    counted: Counted,
+    segments: Sequence[DistributionEntry] | None,
+    unweighted: Counted | None = None,
 ) -> list[dict[str, Any]] | None:
     """Figures of each bucket, then of all buckets together if there are several; None if scoring is off."""
     if not script.scoring_enabled:
         return None
     _check_listed(counted, segments or ())
-    rows = _Rows(counted)
+    rows = _Rows(counted, unweighted)
     figures = [
         _score(rows, script, "score", {"key": bucket.key, "name": bucket.name}, segments)
         for bucket in script.buckets
@@ -65,11 +71,14 @@ def scores(
 
 
 def variables(
-    script: Script, counted: Counted, segments: Sequence[DistributionEntry] | None
+    script: Script,
+    counted: Counted,
+    segments: Sequence[DistributionEntry] | None,
+    unweighted: Counted | None = None,
 ) -> list[dict[str, Any]]:
     """Figures of each calculated block, in the order of the script."""
     _check_listed(counted, segments or ())
-    rows = _Rows(counted)
+    rows = _Rows(counted, unweighted)
     found = []
     for key, (block_id, name) in calculated_names(script).items():
         is_text = (None, key) in rows.sums
@@ -140,9 +149,11 @@ def _stats(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str, A
     count, numbers = int(people), list(map(Decimal, around))
     pairs = zip(numbers[::2], numbers[1::2], spread.QUARTILES, strict=True) if numbers else ()
     quartiles: list[float | None] = [
-        json_number(spread.between((one, other), count, n)) for one, other, n in pairs
+        json_number(spread.between((one, other), count, n, are_weights=rows.are_weights))
+        for one, other, n in pairs
     ]
-    deviation = spread.deviation_of(count, Fraction(total), Fraction(squares))
+    own = rows.people.get((kind, segment, key), 0)
+    deviation = spread.deviation_of(count, Fraction(total), Fraction(squares), own)
     return {
         "count": count,
         "mean": float(Decimal(total) / count) if count else None,

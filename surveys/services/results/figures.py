@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db.models import Sum
@@ -26,7 +27,7 @@ from surveys.engine.statistics import REPORTED_TYPES, AnswerGroup, EntryKey
 from surveys.models import Codebook, Project, Tally
 from surveys.services.counting import counts as counting
 from surveys.services.counting import derived as derived_counting
-from surveys.services.counting import divisions, large, sent_fields
+from surveys.services.counting import divisions, large, sent_fields, weights
 from surveys.services.counting import fields as field_counting
 from surveys.services.counting import themes as theme_counting
 from surveys.services.counting.answer_groups import ReportedBlock
@@ -40,7 +41,7 @@ from surveys.services.counting.counts import (
 from surveys.services.counting.divisions import Dividing, Values, name_of
 from surveys.services.counting.themes import CountedReadings
 from surveys.services.ground import field_groups, metadata
-from surveys.services.results import derived, dividing, steps
+from surveys.services.results import derived, dividing, steps, weighing
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.additions import Additions
 from surveys.services.scripts.storage import StoredScript
@@ -70,7 +71,8 @@ class Figures:
 
     `segment_by` is the block or field that divides the figures, with its `segments`. `scores` are the figures
     of each bucket; None where scoring is off. `variables` are the figures of each calculated block, and
-    `fields` of each declared field.
+    `fields` of each declared field. `weighting` is about the weights, if the figures are weighted (module
+    `weighing`).
     """
 
     conversation_count: int
@@ -81,6 +83,7 @@ class Figures:
     scores: list[dict[str, Any]] | None = None
     variables: list[dict[str, Any]] = field(default_factory=list)
     fields: list[dict[str, Any]] = field(default_factory=list)
+    weighting: dict[str, Any] | None = None
 
     @property
     def segments(self) -> list[dict[str, Any]] | None:
@@ -127,7 +130,7 @@ def refuse_unless_countable(
     Only the count itself refuses unknown fields, because a search for them needs all responses.
     """
     stored = script_cache.get(project.pk, project.revision).stored
-    refuse_many_fields(selection)
+    refuse_fields(project, selection)
     entries = _computed_entries(project, stored.script, derives, counts_fields)
     reported = reported_blocks(stored)
     by = _dividing(project, stored, reported, segment_by, entries, _read_ids(reported), derives=derives)
@@ -135,7 +138,9 @@ def refuse_unless_countable(
         counting.refuse_many_recent_values(project.pk, selection, stored.script, by)
 
 
-def refuse_many_fields(selection: Selection) -> None:
+def refuse_fields(project: Project, selection: Selection) -> None:
+    """Refuse filters by too many fields, and an undeclared weight."""
+    weighing.refuse_undeclared(project=project, selection=selection)
     most = metadata.MAX_FIELDS
     if len(selection.fields) > most:
         refuse(
@@ -146,11 +151,13 @@ def refuse_many_fields(selection: Selection) -> None:
 
 
 def field_names(selection: Selection, **dividing_by: int | str | None) -> dict[str, str]:
-    """The names of the fields that filter and divide, by parameter."""
+    """The names of the fields that filter, weigh and divide, by parameter."""
     names = {f"{dividing.FIELD}{name}": name for name, _ in selection.fields}
     for parameter, by in dividing_by.items():
         if isinstance(by, str) and by.startswith(dividing.FIELD):
             names[parameter] = by.removeprefix(dividing.FIELD)
+    if selection.weight_by:
+        names[weights.PARAMETER] = selection.weight_by
     return names
 
 
@@ -182,7 +189,7 @@ def count(
     cached = script_cache.get(project.pk, project.revision)
     stored, added = cached.stored, cached.additions(project.pk)
     reported = reported_blocks(stored)
-    refuse_many_fields(selection)
+    refuse_fields(project, selection)
     entries = _computed_entries(project, stored.script, derives, counts_fields)
     read_ids = _read_ids(reported) if counts_themes else []
     by = _dividing(project, stored, reported, segment_by, entries, read_ids, derives=derives)
@@ -224,9 +231,14 @@ def _could_see(
 
 
 def shown(
-    *, project: Project, at: datetime, max_wait: float | None = large.SECONDS_FOR_SHOWN
+    *,
+    project: Project,
+    at: datetime,
+    max_wait: float | None = large.SECONDS_FOR_SHOWN,
+    selection: Selection = ALL,
 ) -> ShownFigures:
-    """The figures for people who may not read single responses; on anonymous projects they change in steps.
+    """The figures for people who may not read single responses; on anonymous projects they change in steps,
+    and are never of a selection.
 
     Scores and calculated results are left out. They count completed responses only, while questions count
     partial responses too: on anonymous projects, the difference would be the answers of few people.
@@ -234,7 +246,9 @@ def shown(
     Raises Unavailable as `count` does.
     """
     if not project.is_anonymous:
-        return ShownFigures(count(project=project, max_wait=max_wait, derives=False), at)
+        found = count(project=project, selection=selection, max_wait=max_wait, derives=False)
+        return ShownFigures(found, at)
+    assert selection == ALL
     cached = script_cache.get(project.pk, project.revision)
     stored = cached.stored
     reported = reported_blocks(stored)
@@ -255,9 +269,44 @@ def _figures(
     seen: Mapping[int, tuple[int, int]],
 ) -> Figures:
     shown = [each for each in reported if not each.is_archived or counts.groups.get(each.id)]
-    read = CountedReadings.of(counts.themes)
     segments = None if by is None else segments_of(by, counts)
+    of = partial(_figures_of, script, shown, segments=segments, fields=fields, added=added, seen=seen)
+    found = of(counts)
+    if by is not None and segments is not None:
+        found = replace(found, segment_by=_segment_by(by, segments))
+    if counts.weighted is None:
+        return found
+    weighted = of(counts.weighted, unweighted=counts.derived)
+    if by is not None and segments is not None:
+        sums = segments_of(by, counts.weighted)
+        own = [weighing.amount(sums.get(each, 0)) for each in segments]
+        pairs = zip(found.segments or (), own, strict=True)
+        weighed = [{**each, "weighted_count": total} for each, total in pairs]
+        found = replace(found, segment_by={**(found.segment_by or {}), "segments": weighed})
+    return replace(
+        found,
+        blocks=weighing.blocks(found.blocks, weighted.blocks),
+        scores=found.scores and weighing.bases(found.scores, weighted.scores or ()),
+        variables=weighing.bases(found.variables, weighted.variables),
+        fields=weighing.bases(found.fields, weighted.fields),
+        weighting=dict(counts.weighting or {}),
+    )
+
+
+def _figures_of(
+    script: Script,
+    shown: Sequence[ReportedBlock],
+    counts: AnswerCounts,
+    *,
+    segments: Mapping[statistics.DistributionEntry, int] | None,
+    fields: Mapping[str, Sequence[str]],
+    added: Additions,
+    seen: Mapping[int, tuple[int, int]],
+    unweighted: derived_counting.Counted | None = None,
+) -> Figures:
+    read = CountedReadings.of(counts.themes)
     entries = None if segments is None else list(segments)
+    computed = counts.derived
     return Figures(
         conversation_count=counts.listed,
         completion_count=counts.completed,
@@ -265,9 +314,8 @@ def _figures(
         blocks=[
             _block(each, counts, segments, read, seen.get(each.id)) | _since(each, added) for each in shown
         ],
-        segment_by=None if by is None or segments is None else _segment_by(by, segments),
-        scores=None if counts.derived is None else derived.scores(script, counts.derived, entries),
-        variables=[] if counts.derived is None else derived.variables(script, counts.derived, entries),
+        scores=None if computed is None else derived.scores(script, computed, entries, unweighted),
+        variables=[] if computed is None else derived.variables(script, computed, entries, unweighted),
         fields=field_counting.figures(fields, counts.sent, entries),
     )
 

@@ -9,17 +9,19 @@ from datetime import datetime
 from typing import Any
 
 from communities.ground import brands
-from communities.ground.errors import NotFound
+from communities.ground.errors import InvalidRequest, NotFound
 from communities.services import get_settings
 from surveys.engine.script import QUESTIONS
-from surveys.models import Project
+from surveys.models import Dashboard, Project
 from surveys.services.ground import anonymity
 from surveys.services.projects.addresses import Destination
 from surveys.services.representations import analysis as analysis_json
-from surveys.services.results import cache
+from surveys.services.results import cache, dashboards
+from surveys.services.results.figures import ALL
 
 BlockJson = Mapping[str, Any]
 
+NOTHING = "There are no results at this address."
 _DESCRIPTION = ("block_id", "block_name", "block_type", "prompt", "position", "since", "added_options")
 _COUNTED = ("response_count", "distribution", "stats", "histogram", "ranking", "nps", "could_see_count")
 
@@ -29,7 +31,8 @@ class SharedResults:
     """Figures that anybody may see. `blocks` are AnalysisBlocks of questions, without drop-off.
 
     If `least_answers` is a number, questions with fewer answers are withheld: `is_withheld` is true and every
-    count is null. `response_count` is then null too, because it would reveal the withheld count.
+    count is null. `response_count` is then null too, because it would reveal the withheld count. `board` is
+    the dashboard with these blocks, if they are not all.
     """
 
     counted_at: datetime
@@ -38,15 +41,19 @@ class SharedResults:
     response_count: int | None
     least_answers: int | None
     blocks: Sequence[BlockJson]
+    board: Dashboard | None = None
+    weighting: Mapping[str, Any] | None = None
 
 
 def find(*, token: uuid.UUID) -> Destination:
     """The project that shares its results under this token. Raises NotFound if no project does (any more)."""
     project = (
-        Project.objects.select_related("community").filter(results_token=token, share_results=True).first()
+        Project.objects.select_related("community", "dashboard")
+        .filter(results_token=token, share_results=True)
+        .first()
     )
     if project is None:
-        raise NotFound("There are no results at this address.")
+        raise NotFound(NOTHING)
     settings = get_settings(community_id=project.community_id)
     locale = settings.locale or project.community.locale
     return Destination(project, project.community, locale, brand=brands.of(settings))
@@ -62,15 +69,42 @@ def waits_for_closing(*, project: Project, at: datetime) -> bool:
     return project.is_poll and is_open and project.poll_results_mode in hides
 
 
-def read(*, project: Project, at: datetime) -> SharedResults:
-    """The results of a project, without anything that identifies single people."""
-    least = anonymity.least_answers(project)
-    cached = cache.counted(project=project, at=at)
+def board_of(project: Project) -> Dashboard | None:
+    """The dashboard that takes the place of all questions at the address of the shared results, if any.
+
+    Raises NotFound for a narrowed one of a project that has become anonymous since.
+    """
+    board = dashboards.of(project)
+    if board is None or not board.is_shared:
+        return None
+    if project.is_anonymous and board.is_narrowed:
+        raise NotFound(NOTHING)
+    return board
+
+
+def read(*, project: Project, at: datetime, board: Dashboard | None = None) -> SharedResults:
+    """The results of a project, or the charts of its dashboard, without anything that identifies single
+    people.
+
+    Of a selection, questions with few answers are withheld, as on anonymous projects. Raises NotFound if the
+    dashboard cannot be counted any more, and what `cache.counted` raises.
+    """
+    is_narrowed = board is not None and board.is_narrowed
+    least = anonymity.LEAST_ANSWERS if is_narrowed else anonymity.least_answers(project)
+    try:
+        selection = dashboards.selection_of(board) if board is not None else ALL
+        cached = cache.counted(project=project, at=at, selection=selection)
+    except InvalidRequest:  # the field of its weight is not declared any more, or something it names
+        raise NotFound(NOTHING) from None
     figures = cached.figures
-    questions = [
+    questions: Sequence[BlockJson] = [
         block for block in figures.blocks if block["block_type"] in QUESTIONS and not block["is_archived"]
     ]
-    has_texts = any(block["block_type"] == "open_text" for block in figures.blocks)
+    answered: int | None = figures.response_count
+    if board is not None:
+        questions = dashboards.chosen(board, questions)
+        answered = sum(block["response_count"] for block in questions)
+    has_texts = any(block["block_type"] == "open_text" for block in questions) and not is_narrowed
     sentiments = cache.sentiments(project=project) if has_texts else {}
     if anonymity.is_enough(figures.conversation_count, least=least):
         protected = [
@@ -87,9 +121,11 @@ def read(*, project: Project, at: datetime) -> SharedResults:
         anonymity.rounded(project=project, at=cached.counted_at),
         figures.conversation_count,
         figures.completion_count,
-        None if any(block["is_withheld"] for block in blocks) else figures.response_count,
+        None if any(block["is_withheld"] for block in blocks) else answered,
         least,
         blocks,
+        board,
+        figures.weighting,
     )
 
 
@@ -104,6 +140,17 @@ def as_json(project: Project, results: SharedResults, *, at: datetime) -> dict[s
         "response_count": results.response_count,
         "least_answers": results.least_answers,
         "blocks": results.blocks,
+        **_of_board(results),
+    }
+
+
+def _of_board(results: SharedResults) -> dict[str, object]:
+    if results.board is None:
+        return {}
+    return {
+        "title": results.board.title,
+        "is_selected": bool(results.board.where),
+        "weighting": results.weighting,
     }
 
 
@@ -120,5 +167,6 @@ def _block_as_json(
         **{name: block[name] for name in _DESCRIPTION},
         "is_withheld": is_withheld,
         **{name: block[name] for name in _COUNTED},
+        **({"weighted_count": block["weighted_count"]} if "weighted_count" in block else {}),
         "open_text": text,
     }

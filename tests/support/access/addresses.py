@@ -45,6 +45,7 @@ FIXED: Mapping[str, Any] = {
     "colour": "4b4fcc",
     "format": "csv",
     "key": "x-y",
+    "kind": "svg",
     "number": 1,
     "provider_id": "chat",
     "uidb36": "1",

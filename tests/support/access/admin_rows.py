@@ -309,9 +309,17 @@ TABLE: dict[str, tuple[str, str]] = {
         NO_SUCH_METHOD_FOR_MEMBERS,
     ),
     "surveys/project/<int:project_id>/results/cross/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
+    "surveys/project/<int:project_id>/results/dashboard/": (
+        PAGE_OF_MEMBERS,
+        "302 404 403 403 400 400 404 400",
+    ),
     "surveys/project/<int:project_id>/results/export/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/results/exported/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/results/over-time/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
+    "surveys/project/<int:project_id>/results/picture/<str:card>.<str:kind>": (
+        PAGE_OF_MEMBERS,
+        NO_SUCH_METHOD_FOR_MEMBERS,
+    ),
     "surveys/project/<int:project_id>/results/themes/<int:block_id>/": (
         EDITORS,
         "302 404 403 403 422 422 404 422",

@@ -257,6 +257,7 @@ def _projects(filled: FilledCommunity, person: Member, word: str) -> Ids:
     surveys.PublicMessage.objects.create(project=project, channel_id=word)
     surveys.SummaryMessage.objects.create(project=project, opening=1, channel_id=word)
     surveys.ShownFigures.objects.create(project=project, sealed=word.encode())
+    surveys.Dashboard.objects.create(project=project, title=word, block_ids=[which["id"]])
     surveys.QuotaCount.objects.create(project=project, key=word[:32], filled=1)
     surveys.ProofCount.objects.create(project=project, day=date(2026, 1, 31), asked=1)
     ProjectGrant.objects.create(member=person, project_id=project.pk, level="read")
@@ -274,6 +275,7 @@ def _projects(filled: FilledCommunity, person: Member, word: str) -> Ids:
         "draft_id": int(draft["id"]),
         "talk_id": int(spoken["id"]),
         "block_id": which["id"],
+        "card": f"question-{which['id']}",
         "text_id": why["id"],
         "option_id": which["options"][0]["id"],
         "job_id": job.pk,

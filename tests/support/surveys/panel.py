@@ -48,6 +48,7 @@ class Person:
     recommend: int | None
     age: float | None
     is_completed: bool
+    weight: str = ""
 
 
 def people(count: int, seed: int) -> list[Person]:
@@ -97,6 +98,6 @@ def _response(person: Person) -> dict[str, Any]:
     return past(
         *answers,
         *ranked,
-        metadata={"campaign": person.campaign} if person.campaign else {},
+        metadata={name: value for name in ("campaign", "weight") if (value := getattr(person, name))},
         **({} if person.is_completed else {"submitted_at": None}),
     )

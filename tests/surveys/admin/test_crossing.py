@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 from urllib.parse import urlencode
@@ -134,3 +135,46 @@ def test_readers_of_shared_results_see_no_cross_table() -> None:
     refused = staff.get("surveys_project_cross", made["id"], rows="completed.day", columns="completed.week")
 
     assert refused.status_code == 403
+
+
+def test_a_weighted_table_says_so_and_tells_unweighted_numbers(client: Client) -> None:
+    """Rules 6.375 and 6.376."""
+    heavy, light = replace(RED, weight="2"), replace(BLUE, weight="0.5")
+    made = panel(Caller(), [heavy] * 12 + [light] * 9 + [RED], hidden_fields={"weight": ["1"]})
+    query = query_of(made, "colour", "stars", weight_by="weight")
+
+    told = page(client, made, query)
+    response = client.get(tab(int(made["id"]), "cross") + f"{query}&as=csv")
+
+    assert "Weighted by weight. 21 responses with weights of 28.5 in all" in told
+    assert "Left out because they have no usable weight: 1 response (1 without a value)." in told
+    assert "All 16% 4.5 0% 0 0% 0 0% 0 84% 24 100% 28.5 21 Unweighted 9 0 0 0 12 21" in told
+    assert "Kish's effective base" in told
+    lines = list(csv.reader(StringIO(response.content.decode("utf-8-sig"))))
+    assert lines[0][-2:] == ["All", "Unweighted"]
+    assert lines[4:6] == [
+        ["All", "4.5", "0", "0", "0", "24", "28.5", "21"],
+        ["Unweighted", "9", "0", "0", "0", "12", "", "21"],
+    ]
+    assert ["Weighted by weight."] in lines
+
+
+def test_results_are_weighed_by_a_declared_field_that_the_address_keeps(client: Client) -> None:
+    """Rules 6.374 and 6.375."""
+    answering = [replace(RED, weight="2.5"), RED, replace(BLUE, weight="heavy")]
+    made = panel(Caller(), answering, hidden_fields={"campaign": ["mail"], "weight": ["1"]})
+    address = tab(int(made["id"]))
+
+    told = client.get(f"{address}?weight_by=weight").content.decode()
+    words = html.unescape(text_of(client.get(f"{address}?weight_by=weight")))
+    refused = client.get(f"{address}?weight_by=campaign")
+
+    assert "Weigh by" in client.get(address).content.decode()
+    assert '<option value="campaign"' not in told.split('id="weight_by"')[1].split("</select>")[0]
+    assert '<option value="weight" selected>' in told
+    assert "results/cross/?weight_by=weight" in told
+    assert "Weighted by weight. 1 response with weights of 2.5 in all" in words
+    assert "2 responses (1 without a value, 1 with another text than a number)" in words
+    assert "1 answer, weighted 2.5" in words
+    assert "Select a valid choice" in refused.content.decode()
+    assert "Weigh by" not in client.get(tab(int(Caller().make_open(TEXT)["id"]))).content.decode()

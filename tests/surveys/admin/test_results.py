@@ -90,7 +90,7 @@ def test_each_role_sees_what_the_interface_gives_it(answered, privacy_mode, is_s
 
     assert page.status_code == (seen if isinstance(seen, int) else 200)
     shown = page.content.decode()
-    assert ("Download" in shown) == ("Compare by" in shown) == (seen == WHOLE)
+    assert ('id="exports-head"' in shown) == ("Compare by" in shown) == (seen == WHOLE)
     assert ("you see aggregates" in shown) == (seen == SHARED)
     assert file.status_code == {WHOLE: 200, SHARED: 403}.get(seen, seen)
     assert polled.status_code == (204 if seen == WHOLE else 404)

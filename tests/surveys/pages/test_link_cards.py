@@ -14,7 +14,7 @@ from django.test import Client
 from PIL import Image
 
 from communities.models import Community
-from surveys.drawing import link_card
+from surveys.drawing import lettering, link_card
 from surveys.drawing.link_card import LinkCard
 from surveys.models import Project
 from tests.factories import MemberFactory
@@ -108,8 +108,8 @@ def test_a_title_whose_letters_no_font_has_is_left_out() -> None:
     """Rule 6.198."""
     symbols = "\ufdd0\ufdd1"  # these never have a glyph
 
-    assert link_card._drawable(symbols) == ""
-    assert link_card._drawable("Tea? ☕") == "Tea?"
+    assert lettering.drawable(symbols) == ""
+    assert lettering.drawable("Tea? ☕") == "Tea?"
     assert (
         drawn(LinkCard(symbols, "Club", "4b4fcc", None, "")).tobytes()
         == drawn(LinkCard("", "Club", "4b4fcc", None, "")).tobytes()
@@ -118,10 +118,10 @@ def test_a_title_whose_letters_no_font_has_is_left_out() -> None:
 
 def test_the_font_of_pillow_draws_english_letters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rule 6.198."""
-    monkeypatch.setattr(link_card, "_path", lambda: None)
+    monkeypatch.setattr(lettering, "_path", lambda *_: None)
 
-    assert link_card._drawable("’Tis “quoted” – or not…") == '\'Tis "quoted" - or not...'
-    assert link_card._drawable("Größe") == ""
+    assert lettering.drawable("’Tis “quoted” – or not…") == '\'Tis "quoted" - or not...'
+    assert lettering.drawable("Größe") == ""
     assert len(colours_of(drawn(LinkCard("Titles", "Club", "4b4fcc", None, "")))) > 5
 
 

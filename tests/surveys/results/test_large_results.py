@@ -38,9 +38,9 @@ def passes(monkeypatch):
     seen = []
     packed = counting.packed_batches
 
-    def noted(where, values, field):
+    def noted(where, values, *field):
         seen.append(where)
-        return packed(where, values, field)
+        return packed(where, values, *field)
 
     monkeypatch.setattr(counting, "packed_batches", noted)
     return seen
@@ -84,11 +84,11 @@ def test_while_many_are_counted_other_counts_are_refused_and_votes_and_few_are_n
     path = f"/projects/{made['id']}/analysis/results"
     packed, counts, goes_on = counting.packed_batches, threading.Event(), threading.Event()
 
-    def slowly(where, values, field):
+    def slowly(where, values, *field):
         if threading.current_thread() is not threading.main_thread():
             counts.set()
             assert goes_on.wait(30)
-        return packed(where, values, field)
+        return packed(where, values, *field)
 
     monkeypatch.setattr(counting, "packed_batches", slowly)
     told = []

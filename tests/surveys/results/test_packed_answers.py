@@ -10,7 +10,7 @@ from django.utils import timezone
 from surveys.models import Block, Conversation, Option
 from surveys.services.conversations import removal
 from surveys.services.conversations import service as conversations
-from surveys.services.counting import answer_groups, packed
+from surveys.services.counting import answer_groups, numbers, packed
 from surveys.services.counting import counts as counting
 from surveys.services.ground import anonymity
 from surveys.services.results import figures
@@ -101,6 +101,7 @@ def counted(figures_of):
 def test_packed_answers_are_the_rows_and_their_figures_those_of_the_rows(seed, privacy, monkeypatch):
     monkeypatch.setattr(counting, "CONVERSATIONS_AT_ONCE", 7)
     monkeypatch.setattr(packed, "_ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(numbers, "_ROWS_AT_ONCE", 3)
     chance = Random(seed)
     made = scenario.project(*SCRIPT, privacy_mode=privacy)
     talks = [walk(made, chance, chance.randint(0, 16)) for _ in range(18)]
@@ -164,7 +165,7 @@ def test_with_too_many_different_numbers_quartiles_are_left_out(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(answer_groups, "MOST_LISTED", 2)
         assert figures.count(project=made) == exact
-    monkeypatch.setattr(packed, "MOST_DIFFERENT", 1)
+    monkeypatch.setattr(numbers, "MOST_DIFFERENT", 1)
     told = figures.count(project=made, selection=Selection(provider="web")).blocks[0]
 
     stats = exact.blocks[0]["stats"]

@@ -46,6 +46,7 @@ def test_the_whole_is_told_with_the_filters_that_were_applied(admin, project):
         "conversation_count": 4,
         "completion_count": 3,
         "response_count": 8,
+        "weighting": None,
         "segment_by": None,
         "scores": None,
         "variables": [],

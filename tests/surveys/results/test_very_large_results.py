@@ -78,8 +78,8 @@ def test_progress_is_told_until_the_figures_are_there(monkeypatch):
     monkeypatch.setattr(counting, "CONVERSATIONS_AT_ONCE", 1)
     looks, packed = [], counting.packed_batches
 
-    def looked_at(where, values, field):
-        for batch in packed(where, values, field):
+    def looked_at(where, values, *field):
+        for batch in packed(where, values, *field):
             with ThreadPoolExecutor(1) as another:
                 looks.append(another.submit(look_elsewhere).result())
             yield batch
@@ -301,9 +301,9 @@ def test_a_worker_that_was_overtaken_stores_nothing(monkeypatch):
     ask(made)
     packed = counting.packed_batches
 
-    def overtaken(where, values, field):
+    def overtaken(where, values, *field):
         ResultsCount.objects.update(attempt=9)
-        return packed(where, values, field)
+        return packed(where, values, *field)
 
     monkeypatch.setattr(counting, "packed_batches", overtaken)
     finish()

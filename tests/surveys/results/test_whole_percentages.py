@@ -148,7 +148,7 @@ def shares_of_a_row_of_a_cross_table() -> list[str]:
     cell = {"count": 1, "differs": None, **dict.fromkeys(crossing._KEYS.values(), 33.33)}
     rows, columns = ({**division, "segments": [{**one, "count": n}] * m} for n, m in ((3, 1), (1, 3)))
     table = CrossTable(rows, columns, 3, [[cell] * 3], None, 0, [])
-    [line] = crossing.draw(table, SimpleNamespace(shared="row")).lines  # type: ignore[arg-type]
+    [line] = crossing.draw(table, SimpleNamespace(shared="row"), noun="vote").lines  # type: ignore[arg-type]
     return [each.share for each in line.cells]
 
 
