@@ -175,7 +175,8 @@ class Readings:
             return f"{named}: “{cut(result.text)}”" if result.text else named
         if isinstance(result, datetime):
             return f"{result.astimezone(ZoneInfo(self.matching.zone)):%Y-%m-%d %H:%M}"
-        return re.sub(r"(\.\d*?)0+$", r"\1", str(result)).removesuffix(".")
+        text = str(result)
+        return text.rstrip("0").removesuffix(".") if "." in text else text
 
     # --- Cells of a column
 
