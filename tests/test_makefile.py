@@ -52,7 +52,7 @@ def test_testing_installs_everything_and_running_needs_nothing_more(project: Pat
 
     assert _make(project, "test") == [
         f"setup .venv {DEV}",
-        "python -m pytest --ignore=tests/browser -m not long",
+        "python -m pytest --ignore=tests/browser -m not long -p no:schemathesis",
     ]
     assert _make(project, "test-all", "ARGS=-k poll") == ["python -m pytest -k poll"]
     assert _make(project, "run") == ["python manage.py run"]

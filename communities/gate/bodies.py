@@ -203,7 +203,7 @@ def parse(
         value = json.loads(raw, parse_float=_exact if is_exact else _number)
     if type(value) is not dict:
         raise InvalidRequest("The body must be a JSON object.")
-    if _count_keys(value) != sum(1 for colon in _JSON_TEXT.findall(raw) if colon):
+    if _count_keys(value) != len([1 for colon in _JSON_TEXT.findall(raw) if colon]):
         _refuse_repeated(raw)
     return value
 

@@ -107,7 +107,7 @@ def test_amounts_at_the_limits_are_accepted(admin, ann, amount):
     [
         ({"amount": 0}, ("amount", "not_allowed")),
         ({"amount": 1.5}, ("amount", "invalid_type")),
-        ({"amount": 5.0}, ("amount", "invalid_type")),
+        ({"amount": 5.5}, ("amount", "invalid_type")),
         ({"amount": True}, ("amount", "invalid_type")),
         ({"amount": "5"}, ("amount", "invalid_type")),
         ({"amount": None}, ("amount", "null")),

@@ -72,6 +72,7 @@ SETTINGS = {
             "url": "https://example.com/de",
             "label": None,
             "redirect": False,
+            "screen_out": False,
         }
     ],
     "keep_responses_days": 90,

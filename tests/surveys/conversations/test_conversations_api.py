@@ -18,6 +18,7 @@ KEYS = {
     "id",
     "project_id",
     "status",
+    "outcome",
     "session_number",
     "feedback",
     "step",

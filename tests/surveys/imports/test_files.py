@@ -16,16 +16,15 @@ from django.utils import timezone
 
 from communities.ground.errors import InvalidRequest, refuse
 from surveys.models import Conversation, Project, ResponseFile
-from surveys.services.exports import service as exports
 from surveys.services.ground import jobs
 from surveys.services.imports import files, matching, names, service, tables, walking
 from surveys.services.imports.cells import RowReader
-from surveys.services.imports.files import OpenFile
 from surveys.services.imports.names import cased
 from tests.support.caller import Caller
 from tests.support.cases import try_each
 from tests.support.dumps import dump
 from tests.support.staff import client_of
+from tests.support.surveys.import_files import csv_of, stored, table_of, take, worked
 from tests.support.surveys.round_trips import COLOURS, answered_by_many, copied
 
 pytestmark = pytest.mark.django_db
@@ -36,43 +35,8 @@ def caller() -> Caller:
     return Caller()
 
 
-def table_of(project: dict[str, Any], format: str = "csv", **options: Any) -> bytes:
-    stored = Project.objects.get(pk=project["id"])
-    return b"".join(exports.export(project=stored, format=format, **options).chunks)
-
-
-def take(caller: Caller, project: dict[str, Any], data: bytes, **chosen: Any) -> OpenFile:
-    """Receive, match and check a file."""
-    stored = Project.objects.get(pk=project["id"])
-    files.receive(
-        actor=caller.actor, project=stored, name="past.csv", data=data, zone="Europe/Oslo", at=timezone.now()
-    )
-    files.check(actor=caller.actor, project=stored)
-    return worked(caller, project)
-
-
-def worked(caller: Caller, project: dict[str, Any]) -> OpenFile:
-    """The file after the worker has run."""
-    files.run(file_id=ResponseFile.objects.get(project_id=project["id"]).pk)
-    opened = files.look(actor=caller.actor, project=Project.objects.get(pk=project["id"]))
-    assert opened is not None
-    return opened
-
-
-def stored(caller: Caller, project: dict[str, Any]) -> OpenFile:
-    """The file after its responses were imported."""
-    files.begin_import(actor=caller.actor, project=Project.objects.get(pk=project["id"]), at=timezone.now())
-    return worked(caller, project)
-
-
 def rows_of(data: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
-
-
-def csv_of(*rows: list[str]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text).writerows(rows)
-    return text.getvalue().encode()
 
 
 @pytest.mark.parametrize(

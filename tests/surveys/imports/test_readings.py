@@ -18,8 +18,8 @@ from surveys.services.imports.files import OpenFile
 from surveys.services.imports.readings import Readings
 from tests.support.caller import Caller
 from tests.support.staff import client_of
+from tests.support.surveys.import_files import csv_of, stored, table_of, take, worked
 from tests.support.surveys.imports import listed, past, send
-from tests.surveys.imports.test_files import csv_of, stored, table_of, take, worked
 
 pytestmark = pytest.mark.django_db
 
