@@ -1,5 +1,5 @@
-/* The charts of a dashboard: their rows are dragged, or moved with Alt and an arrow key, or with their buttons. The order
-   of the rows is the order in which the form sends them. Without this script the buttons send the form. */
+/* The charts of a dashboard: their rows are dragged, or moved with Alt and an arrow key, or with their buttons. The
+   order of the rows is the order in which the form sends them. Without this script the buttons send the form. */
 
 import { makeSortable, slotsBetween } from "./sorting.js";
 
@@ -42,7 +42,8 @@ function start(list) {
     step(row, event.key === "ArrowUp" ? -1 : 1);
   });
   list.addEventListener("click", (event) => {
-    const button = /** @type {HTMLButtonElement | null} */ (/** @type {Element} */ (event.target).closest("[name=move]"));
+    const clicked = /** @type {Element} */ (event.target);
+    const button = /** @type {HTMLButtonElement | null} */ (clicked.closest("[name=move]"));
     const row = /** @type {HTMLElement | null} */ (button?.closest("[data-row]") ?? null);
     if (!button || !row) return;
     event.preventDefault();

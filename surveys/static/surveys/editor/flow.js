@@ -137,7 +137,8 @@ class Flow {
     return [h("h3", { id }, "Ends"), h("ol", { "aria-labelledby": id }, ends.map((end) => {
       const at = end.is_first ? " at the beginning" : end.after ? ` after ${end.after} · ${end.title}` : "";
       const out = end.screens_out ? `Screened out${at}. ` : "";
-      const when = end.words ? `${end.words[0].toUpperCase()}${end.words.slice(1)}` : ends.length > 1 ? "Otherwise" : "Always";
+      const otherwise = ends.length > 1 ? "Otherwise" : "Always";
+      const when = end.words ? `${end.words[0].toUpperCase()}${end.words.slice(1)}` : otherwise;
       return h("li", {}, h("b", {}, when), `: ${out}Shows ${end.shows}.`);
     })), h("p", { class: "help" }, "The first end whose condition holds. They are set under Delivery.")];
   }
