@@ -78,7 +78,7 @@ def test_a_quota_is_built_from_rows(staff, open_as, phone, check_accessibility) 
     quota.get_by_label("Block or variable").select_option(label="colour · Block 1")
     quota.get_by_label("Value", exact=True).select_option("green")
     quota.get_by_role("button", name="Add a condition").click()
-    quota.get_by_label("Block or variable").nth(1).select_option(label="Language of the community")
+    quota.get_by_label("Block or variable").nth(1).select_option(label="Language")
     quota.get_by_label("Value", exact=True).nth(1).fill("en")
     quota.get_by_label("At most").fill("50")
     check_accessibility(page)
@@ -118,7 +118,7 @@ def test_what_is_not_finished_is_said(staff, open_as) -> None:
     quota = page.locator(".row-of-inputs").first
 
     quota.get_by_role("button", name="Add a condition").click()
-    quota.get_by_label("Block or variable").select_option(label="Language of the community")
+    quota.get_by_label("Block or variable").select_option(label="Language")
     quota.get_by_label("At most").fill("50")
     page.get_by_role("button", name="Save").click()
 
