@@ -406,6 +406,7 @@ NAMING = {
     "surveys.ScriptDraft.user_id": "beginning one holds the actor, and later writes lock the draft itself",
     "xp.XpEntry.actor_id": "its service holds the actor before it writes, so it names nobody who is gone",
     "xp.XpEntry.actor_pseudonym": "as in the audit trail",
+    "surveys.Dashboard.weight_by": "the name of a field, and nobody's",
 }
 # Columns with users and members of whom something tells: not who did it, but whose it is.
 OWNERS = {
