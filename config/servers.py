@@ -171,6 +171,7 @@ def start_postgres(*, data: Path, sockets: Path, log: Path, durable: bool) -> Se
     options |= {"log_min_error_statement": "panic", "log_error_verbosity": "terse"}
     if not durable:
         options |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+        options |= {"max_connections": "500"}  # Threads of many live servers keep theirs.
     _give_to_account(sockets, account)
     command = [str(binaries / "postgres"), "-D", str(data)]
     command += [argument for name, value in options.items() for argument in ("-c", f"{name}={value}")]
