@@ -110,8 +110,8 @@ def is_api_request(request: HttpRequest) -> bool:
 
 
 def is_first_page(request: HttpRequest) -> bool:
-    """Whether a browser without cookies asks for a respondent's page. The page has no secret whose length
-    could tell something (BREACH): Django masks the token of its form anew each time.
+    """Whether a browser without cookies asks for a respondent's page. The length of such a page reveals
+    no secret (BREACH): the only one is the token of its form, which Django masks anew in each response.
     """
     return request.method == "GET" and request.path_info.startswith("/s/") and not request.COOKIES
 

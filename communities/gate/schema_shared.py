@@ -143,7 +143,7 @@ def _add_examples(schema: Schema, values: list[Any]) -> None:
 
 
 def _shape(value: Any) -> Any:
-    """What tells kinds of examples apart: which parts there are."""
+    """The keys and the nulls of a value. Examples with the same shape are of the same kind."""
     if isinstance(value, dict):
         return {key: _shape(each) for key, each in value.items()}
     return [_shape(each) for each in value[:1]] if isinstance(value, list) else value is None
