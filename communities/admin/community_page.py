@@ -110,6 +110,7 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
             ],
             "facts": [*_facts(community), *_joining(community, own)],
             "time_zones": common_time_zones(),
+            "preview": reverse("admin:surveys_project_community_look", args=[community.pk]),
         }
         return self.render(request, "admin/communities/communitysettings/page.html", context)
 

@@ -1,22 +1,29 @@
-"""The tab Look: name, theme, brand, interviewer and branding, with the respondent's own page beside them."""
+"""The tab Look: name, theme, brand, interviewer and branding, with the respondent's own page beside them.
+
+The page of a community shows a sample question in the same frame, with the community's brand.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django import forms
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
+from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
 from communities.forms.pictures import ColourField
 from communities.ground import brands
+from communities.ground.actors import Role
 from communities.ground.text_field import TextField
 from communities.ground.web_addresses import MAX_LENGTH
 from communities.models import Community
+from communities.staff import acting
 from surveys.admin import project_forms
 from surveys.admin.cards import Card, CardField
 from surveys.admin.delivery import PICTURE
@@ -52,7 +59,8 @@ CORNERS = {
 }
 _COLOURS = ("accent_color", "background_color")
 _NUMBERS = {"theme_id": len(THEME_NAMES), "interviewer_id": len(INTERVIEWERS)}
-# Shown while the script contains no question.
+# Shown while the script contains no question, and on the page of a community.
+_SAMPLE_NAME = "Our survey"
 _SAMPLE = Script(
     (
         Block(
@@ -161,7 +169,7 @@ def preview(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     """
     project, brand = page.project, _brand(request.GET)
     if "notes" in request.GET:
-        return JsonResponse({"notes": [*brands.corrections(*(brand.get(name) for name in _COLOURS))]})
+        return _notes(brand)
     chosen = {
         name: int(sent) if sent else None for name in _NUMBERS if (sent := request.GET.get(name)) in THEMES
     }
@@ -170,14 +178,33 @@ def preview(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     project.presentation = {**(project.presentation or {}), **looks}
     project.name = words.get("name") or project.name
     community = Community.objects.get(pk=project.community_id)
+    return _drawn(_walk(project, page.at), community, previews.brand_of(project))
+
+
+@require_safe
+def community_preview(request: HttpRequest, community_id: int) -> HttpResponse:
+    """A sample question with the brand of a community and of the address, for the frame on its page.
+
+    With `notes`, as for a project.
+    """
+    actor = acting.require_actor(request, community_id, least=Role.ADMIN)
+    brand = _brand(request.GET)
+    if "notes" in request.GET:
+        return _notes(brand)
+    community = Community.objects.get(pk=actor.community_id)
+    project = Project(community=community, name=_SAMPLE_NAME, slug="sample")
+    return _drawn(_sample_walk(project, timezone.now()), community, previews.brand_of(project) | brand)
+
+
+def _notes(brand: Mapping[str, str | None]) -> JsonResponse:
+    return JsonResponse({"notes": [*brands.corrections(*(brand.get(name) for name in _COLOURS))]})
+
+
+def _drawn(walk: view.VisitorView, community: Community, brand: Mapping[str, str | None]) -> HttpResponse:
+    """The respondent's page at the first step of a walk, for a frame of our own pages."""
     frame = theme.page_of(
-        project=project,
-        community=community,
-        locale=community.locale,
-        is_framed=False,
-        brand=previews.brand_of(project),
+        project=walk.project, community=community, locale=community.locale, is_framed=False, brand=brand
     )
-    walk = _walk(project, page)
     screen = screens.first(walk, frame, votes=lambda block, has_voted: None)
     response = rendering.page(replace(frame, address=""), screen, Hidden(seal="", csrf=""))
     security.allow_own_frames(response)
@@ -200,8 +227,13 @@ def _brand(sent: Mapping[str, str]) -> dict[str, str | None]:
     return brand
 
 
-def _walk(project: Project, page: ProjectPage) -> view.VisitorView:
-    walk = view.of_visitor(project=project, respondent=admission.NAMELESS, seed=1, at=page.at)
-    if any(block.asks for block in walk.script.blocks):
-        return walk
-    return replace(walk, script=_SAMPLE, state=runner.begin(_SAMPLE).state)
+def _walk(project: Project, at: datetime) -> view.VisitorView:
+    walk = view.of_visitor(project=project, respondent=admission.NAMELESS, seed=1, at=at)
+    return walk if any(block.asks for block in walk.script.blocks) else _sample_walk(project, at)
+
+
+def _sample_walk(project: Project, at: datetime) -> view.VisitorView:
+    state = runner.begin(_SAMPLE).state
+    return view.VisitorView(
+        project=project, script=_SAMPLE, state=state, seed=1, respondent=admission.NAMELESS, at=at
+    )

@@ -21,6 +21,7 @@ from communities.staff.texts import moment, number
 from surveys.admin import creation, header, selected
 from surveys.admin.frame import first_address
 from surveys.admin.header import Figures
+from surveys.admin.look import community_preview
 from surveys.admin.urls import project_urls
 from surveys.models import Project
 from surveys.services.ground import lookup
@@ -42,7 +43,12 @@ class ProjectAdmin(CommunityModelAdmin[Project]):
             path(f"{act}/", site.admin_view(view), name=f"surveys_project_{name}")
             for act, view, name in selected.ROUTES
         ]
-        return [*acts, *project_urls(), *super().get_urls()]
+        look = path(
+            "look-of-community/<int:community_id>/",
+            site.admin_view(community_preview),
+            name="surveys_project_community_look",
+        )
+        return [*acts, look, *project_urls(), *super().get_urls()]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return creation.may_create(request)

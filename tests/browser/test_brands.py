@@ -137,6 +137,23 @@ def test_a_logo_is_uploaded_and_colours_are_corrected_in_the_preview(
     assert stored["logo_url"] == Picture.objects.get(is_uploaded=True).address
 
 
+def test_the_page_of_a_community_previews_its_brand(
+    staff: Staff, open_as: Callable[..., Page], check_every_look: Callable[[Page], None]
+) -> None:
+    """Rule 6.197."""
+    page = open_as(staff, f"/admin/communities/communitysettings/{staff.community.pk}/change/")
+    preview = page.frame_locator("iframe")
+
+    page.get_by_role("textbox", name="Accent colour optional").fill("#ffee00")
+    page.get_by_label("Corners").select_option("square")
+
+    expect(page.get_by_text("#ffee00 is too light for this page")).to_be_visible(timeout=30_000)
+    expect(preview.get_by_text("What brings you here?")).to_be_visible()
+    expect(preview.locator('link[href*="/brands/ffee00.-.-.square"]')).to_be_attached()
+    check_every_look(page)
+    shoot(page, "brand-of-community")
+
+
 def test_an_option_gets_an_uploaded_picture_and_a_fault_is_said(windows: Any) -> None:
     """Rule 1.50."""
     caller = Caller()

@@ -245,6 +245,7 @@ TABLE: dict[str, tuple[str, str]] = {
         PAGE_OF_EDITORS,
         NO_SUCH_METHOD_OF_SETTINGS,
     ),
+    "surveys/project/look-of-community/<int:community_id>/": (PAGE_OF_ADMINS, NO_SUCH_METHOD_FOR_ADMINS),
     "surveys/project/<int:project_id>/look/": (PAGE_OF_CREATORS, "302 404 404 403 200 200 404 200"),
     "surveys/project/<int:project_id>/delivery/preview/": (
         NO_METHOD_FOR_OWN_EDITORS,

@@ -339,6 +339,23 @@ def test_the_preview_shows_what_is_chosen_and_only_our_pages_may_frame_it(staff:
     assert "frame-ancestors 'self'" in response["Content-Security-Policy"]
 
 
+def test_the_page_of_a_community_shows_a_question_in_its_brand_and_in_the_chosen_one(staff: Staff) -> None:
+    """Rule 6.197."""
+    CommunitySettingsFactory.create(community=staff.community, accent_color="8a0f0f", corners="square")
+    own = f"/admin/communities/communitysettings/{staff.community.pk}/change/"
+    address = f"/admin/surveys/project/look-of-community/{staff.community.pk}/"
+
+    kept = staff.read(address)
+    chosen = staff.read(f"{address}?accent_color=%230f5a0f&corners=")
+    noted = staff.client.get(f"{address}?accent_color=ffff00&notes").json()["notes"]
+
+    assert f'data-look-preview="{address}"' in staff.read(own)
+    assert "/brands/8a0f0f.-.-.square.-.css" in kept
+    assert "What brings you here?" in kept
+    assert "/brands/0f5a0f.-.-.-.-.css" in chosen
+    assert noted[0] == "#ffff00 is too light for this page; #888819 is used."
+
+
 @pytest.mark.parametrize(
     ("zone", "changes"),
     [

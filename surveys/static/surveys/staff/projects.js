@@ -1,4 +1,5 @@
-// Forms of a project: the previews show typed text at once, and leaving the page asks before it is lost.
+// Forms of a project, and the brand on a community's page: the previews show typed text at once, and leaving the page
+// of a project asks before it is lost.
 
 const LOOK = ["theme_id", "interviewer_id", "branding", "name",
   "logo_url", "accent_color", "background_color", "background_url", "font", "corners"];
@@ -147,5 +148,5 @@ for (const form of document.querySelectorAll("[data-project-form]")) {
   watchUnsaved(form);
   showPost(form);
   showBadge(form);
-  showLook(form);
 }
+for (const form of document.querySelectorAll("[data-project-form], [data-look-form]")) showLook(form);
