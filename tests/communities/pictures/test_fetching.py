@@ -1,6 +1,8 @@
 """A worker fetches a picture once for each community, and stores a file of ours (rule 7.15)."""
 
+import base64
 import io
+import struct
 import time
 from datetime import timedelta
 from typing import Any
@@ -13,10 +15,12 @@ from pytest_django import Settings
 from communities.models import Community, Picture
 from communities.services.pictures import copies, encoding, fetching
 from tests.factories import CommunityFactory
+from tests.support.caller import Caller
 from tests.support.picture_host import PictureHost
 from tests.support.pictures import GPS, drawn, photo_of_home
 
 pytestmark = pytest.mark.django_db
+SCAN = b"\xff\xda"  # the marker of a scan in a JPEG
 
 
 @pytest.fixture
@@ -90,18 +94,59 @@ def _photo(*, more_scans: int) -> bytes:
     file = io.BytesIO()
     Image.new("RGB", (64, 64), "navy").save(file, "JPEG", progressive=True)
     photo = file.getvalue()
-    scan = photo[photo.rindex(b"\xff\xda") : -2]
+    scan = photo[photo.rindex(SCAN) : -2]
     return photo[:-2] + scan * more_scans + photo[-2:]
 
 
 def test_a_photo_has_as_many_scans_as_programs_write() -> None:
-    scans = _photo(more_scans=0).count(b"\xff\xda")
+    scans = _photo(more_scans=0).count(SCAN)
 
     kept = encoding.encode(_photo(more_scans=encoding.MAX_SCANS - scans), max_bytes=10_000)
     with pytest.raises(encoding.NotAPicture, match="too many scans"):
         encoding.encode(_photo(more_scans=encoding.MAX_SCANS - scans + 1), max_bytes=10_000)
 
     assert (kept.width, kept.height) == (64, 64)
+
+
+def _with_a_second_picture(photo: bytes) -> bytes:
+    """The photo as a file that Pillow names MPO: a segment lists two pictures, and the second one follows."""
+    first = struct.pack("<LLLHH", 0x030000, len(photo), 0, 0, 0)
+    entries = first + struct.pack("<LLLHH", 0, len(photo), len(photo), 0, 0)
+    fields = struct.pack("<HHL4s", 0xB000, 7, 4, b"0100") + struct.pack("<HHLL", 0xB001, 4, 1, 2)
+    listed = struct.pack("<H", 3) + fields + struct.pack("<HHLL", 0xB002, 7, 32, 50) + struct.pack("<L", 0)
+    index = b"MPF\x00II*\x00" + struct.pack("<L", 8) + listed + entries
+    return photo[:2] + b"\xff\xe2" + struct.pack(">H", len(index) + 2) + index + photo[2:] + photo
+
+
+@pytest.mark.parametrize("format_name", ["JPEG", "MPO"])
+def test_each_name_of_a_jpeg_has_the_limits_of_a_jpeg(
+    monkeypatch: pytest.MonkeyPatch, format_name: str
+) -> None:
+    """Rule 11.126."""
+    photo = _photo(more_scans=0)
+    many = _photo(more_scans=encoding.MAX_SCANS)
+    if format_name == "MPO":
+        photo, many = _with_a_second_picture(photo), _with_a_second_picture(many)
+
+    assert Image.open(io.BytesIO(photo)).format == format_name
+    assert encoding.encode(photo, max_bytes=10_000).content_type == "image/jpeg"
+    with pytest.raises(encoding.NotAPicture, match="too many scans"):
+        encoding.encode(many, max_bytes=10_000)
+    monkeypatch.setattr(encoding, "MAX_MEMORY", 7 * 64 * 64 - 1)
+    with pytest.raises(encoding.NotAPicture, match="for such a file"):
+        encoding.encode(photo, max_bytes=10_000)
+
+
+def test_an_upload_waits_only_some_seconds_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "SECONDS_TO_WAIT", 0.01)
+    caller = Caller()
+    content = base64.b64encode(_photo(more_scans=0)).decode()
+
+    with encoding._one_at_a_time.held("", timeout=0, busy="", retry_after=1):
+        refused = caller.post("/pictures", {"content": content})
+
+    assert (refused.status_code, refused["Retry-After"]) == (503, "5")
+    assert caller.post("/pictures", {"content": content}).status_code == 201
 
 
 @pytest.mark.parametrize(
