@@ -61,27 +61,26 @@ def pictures() -> None:
 
 
 @pytest.mark.parametrize("name", BRANDS)
-@pytest.mark.parametrize("phone", [True, False])
 @pytest.mark.usefixtures("pictures")
 def test_a_page_with_a_brand_is_readable(
-    name: str, phone: bool, windows: Any, check_every_look: Callable[[Page], None]
+    name: str, windows: Any, check_every_look: Callable[[Page], None]
 ) -> None:
     """Rule 6.195."""
     CommunitySettings.objects.create(community=scenario.community(), **BRANDS[name])
     made = scenario.project(CHOICE, TEXT, name="Your year at the club", presentation={"branding": "Club"})
-    page = windows.open(f"/s/{made.slug}", phone=phone)
+    page = windows.open(f"/s/{made.slug}")
 
-    shoot(page, f"{name}-{'phone' if phone else 'desk'}-1")
+    shoot(page, f"{name}-1")
     check_every_look(page)
     choose(page, "red")
     go_on(page)
     expect(page.get_by_text("Prompt 1.")).to_be_visible()
-    shoot(page, f"{name}-{'phone' if phone else 'desk'}-2")
+    shoot(page, f"{name}-2")
     check_every_look(page)
     page.emulate_media(color_scheme="dark")
-    shoot(page, f"{name}-{'phone' if phone else 'desk'}-dark")
+    shoot(page, f"{name}-dark")
     page.emulate_media(color_scheme="light", forced_colors="active")
-    shoot(page, f"{name}-{'phone' if phone else 'desk'}-forced")
+    shoot(page, f"{name}-forced")
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundImage") == "none"
 
 

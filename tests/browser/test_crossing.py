@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from surveys.models import Project
-from tests.support.browser.sizes import DESK, PHONE, expect_to_fit
+from tests.support.browser.sizes import expect_to_fit_everywhere
 from tests.support.browser.staff_results import for_staff
 from tests.support.caller import Caller
 from tests.support.surveys import scenario
@@ -29,14 +29,13 @@ def pictured(page: Any, name: str) -> None:
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 def test_two_questions_are_chosen_by_keyboard_and_crossed(
-    windows: Any, check_every_look: Any, made: Project, size: Any
+    windows: Any, check_every_look: Any, made: Project
 ) -> None:
     """Rule 6.325."""
-    page = for_staff(windows, made, viewport=size)
+    page = for_staff(windows, made)
     page.get_by_role("link", name="Cross two questions").click()
-    pictured(page, f"empty-{size['width']}")
+    pictured(page, "empty")
     page.get_by_label("Rows").select_option("Which colour?")
     page.get_by_label("Columns").select_option("How old?")
     page.get_by_label("Numbers from").last.fill("18, 40")
@@ -44,13 +43,12 @@ def test_two_questions_are_chosen_by_keyboard_and_crossed(
 
     expect(page.locator(".crossed tbody tr")).to_have_count(4)
     expect(page.locator(".crossed thead th").nth(1)).to_have_text("18 to under 40")
-    expect_to_fit(page)
-    pictured(page, f"crossed-{size['width']}")
+    pictured(page, "crossed")
     check_every_look(page)
     page.goto(page.url.replace("&columns=", "&row_bands=x&columns="))
-    pictured(page, f"fault-{size['width']}")
+    pictured(page, "fault")
     expect(page.get_by_role("alert")).to_be_visible()
     age = scenario.script(made).blocks[5].id
-    page = for_staff(windows, made, f"?segment_by={age}&bands=18,40", viewport=size)
-    expect_to_fit(page)
-    pictured(page, f"bands-{size['width']}")
+    page = for_staff(windows, made, f"?segment_by={age}&bands=18,40")
+    expect_to_fit_everywhere(page)
+    pictured(page, "bands")

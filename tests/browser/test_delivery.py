@@ -13,6 +13,7 @@ from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from surveys.models import Project
+from tests.support.browser.sizes import expect_to_fit_everywhere
 from tests.support.staff import Staff
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import project_staff, tab
@@ -67,10 +68,9 @@ def stored(made: Project) -> Project:
     return Project.objects.get(pk=made.pk)
 
 
-@pytest.mark.parametrize("phone", [False, True])
-def test_a_quota_is_built_from_rows(staff, open_as, phone, check_accessibility) -> None:
+def test_a_quota_is_built_from_rows(staff, open_as, check_every_look) -> None:
     made = survey(staff)
-    page = open_as(staff, tab(made.pk, "delivery"), phone=phone)
+    page = open_as(staff, tab(made.pk, "delivery"))
     unfold(page, "How many")
     quota = page.locator(".row-of-inputs").first
 
@@ -81,8 +81,8 @@ def test_a_quota_is_built_from_rows(staff, open_as, phone, check_accessibility) 
     quota.get_by_label("Block or variable").nth(1).select_option(label="Language")
     quota.get_by_label("Value", exact=True).nth(1).fill("en")
     quota.get_by_label("At most").fill("50")
-    check_accessibility(page)
-    shoot(page, f"quota-{'phone' if phone else 'desk'}")
+    check_every_look(page)
+    shoot(page, "quota")
     page.get_by_role("button", name="Save").click()
 
     expect(page.get_by_text("Saved.")).to_be_visible()
@@ -126,20 +126,18 @@ def test_what_is_not_finished_is_said(staff, open_as) -> None:
     assert stored(made).quotas == []
 
 
-@pytest.mark.parametrize("phone", [False, True])
-def test_a_long_page_has_a_list_of_its_sections(staff, open_as, phone) -> None:
+def test_a_long_page_has_a_list_of_its_sections(staff, open_as) -> None:
     made = survey(staff, quotas=[{"where": 'colour = "red"', "limit": 3, "message": None}])
-    page = open_as(staff, tab(made.pk, "delivery"), phone=phone)
+    page = open_as(staff, tab(made.pk, "delivery"))
 
     contents = page.get_by_role("navigation", name="Sections of this page")
-    shoot(page, f"contents-{'phone' if phone else 'desk'}")
+    shoot(page, "contents")
     contents.get_by_role("link", name="Robots and crowds").click()
 
     expect(page.get_by_label("Responses begun in a minute")).to_be_in_viewport()
     expect(page.get_by_role("heading", name="Robots and crowds")).to_be_in_viewport()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    if not phone:
-        expect(contents).to_be_in_viewport()  # it stays beside the sections
+    expect(contents).to_be_in_viewport()  # it stays beside the sections
+    expect_to_fit_everywhere(page)
 
 
 def test_the_list_of_responses_fits_a_desk(staff, open_as) -> None:
@@ -165,19 +163,18 @@ def test_the_list_of_responses_fits_a_desk(staff, open_as) -> None:
     assert (table <= room, whole <= 1280) == (True, True)
 
 
-@pytest.mark.parametrize("phone", [False, True])
-def test_a_condition_selects_responses_on_both_tabs(staff, open_as, phone, check_accessibility) -> None:
+def test_a_condition_selects_responses_on_both_tabs(staff, open_as, check_every_look) -> None:
     """Rule 6.265."""
     made = scenario.project(COLOUR, SEVERAL, TEXT, community=staff.community)
     for n, colour in enumerate((0, 0, 1)):
         scenario.say(scenario.begin(made, f"person {n}"), colour, [0], f"because {n}")
-    page = open_as(staff, tab(made.pk, "results"), phone=phone)
+    page = open_as(staff, tab(made.pk, "results"))
 
     page.get_by_role("button", name="Add a condition").click()
     page.get_by_label("Block or variable").select_option(label="colour · Block 1")
     page.get_by_label("Value", exact=True).select_option("red")
-    check_accessibility(page)
-    shoot(page, f"condition-{'phone' if phone else 'desk'}")
+    check_every_look(page)
+    shoot(page, "condition")
     page.get_by_role("button", name="Apply").click()
 
     page.wait_for_url("**where=colour**")
@@ -185,27 +182,26 @@ def test_a_condition_selects_responses_on_both_tabs(staff, open_as, phone, check
     page.get_by_role("link", name="Responses", exact=True).click()
     expect(page.get_by_role("link", name="person")).to_have_count(2)
     expect(page.get_by_label("Block or variable")).to_have_count(1)
-    shoot(page, f"condition-responses-{'phone' if phone else 'desk'}")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    shoot(page, "condition-responses")
+    expect_to_fit_everywhere(page)
 
 
-@pytest.mark.parametrize("phone", [False, True])
-def test_rare_sections_are_folded_and_say_what_is_set(staff, open_as, phone, check_accessibility) -> None:
+def test_rare_sections_are_folded_and_say_what_is_set(staff, open_as, check_every_look) -> None:
     """Rule 6.295."""
     made = survey(staff, max_completes=9, consent="I agree.")
-    page = open_as(staff, tab(made.pk, "delivery"), phone=phone)
+    page = open_as(staff, tab(made.pk, "delivery"))
 
-    shoot(page, f"folded-{'phone' if phone else 'desk'}")
+    shoot(page, "folded")
     expect(page.get_by_text("Set here: Completions in all")).to_be_visible()
     expect(page.get_by_text("Set here: Consent")).to_be_visible()
     expect(page.get_by_text("Nothing is set here.")).to_have_count(3)
     expect(page.get_by_label("Completions in all")).to_be_hidden()
-    check_accessibility(page)
+    check_every_look(page)
     page.get_by_role("heading", name="How many").click()
     page.get_by_label("Completions in all").fill("0")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_label("Completions in all")).to_be_visible()  # a fault opens its section
-    check_accessibility(page)
+    check_every_look(page)
 
 
 def test_the_theme_of_the_embedded_page_is_chosen_by_name(staff, open_as) -> None:

@@ -11,7 +11,7 @@ from surveys.ai.provider import ProposedScript, RevisionRequest
 from surveys.models import Conversation, Generation
 from surveys.services.ai_work import generation
 from tests.support.browser import editor
-from tests.support.browser.sizes import expect_to_fit
+from tests.support.browser.sizes import expect_to_fit, expect_to_fit_everywhere
 from tests.support.caller import Caller
 from tests.support.surveys.draft_provider import provide
 
@@ -223,20 +223,17 @@ def changed_by_ai(request: RevisionRequest) -> ProposedScript:
     )
 
 
-@pytest.mark.parametrize("phone", [False, True])
-def test_what_ai_has_changed_is_chosen_by_block_and_can_be_undone(windows, monkeypatch, settings, phone):
+def test_what_ai_has_changed_is_chosen_by_block_and_can_be_undone(windows, monkeypatch, settings):
     """Rule 10.57."""
     provide(monkeypatch, settings).revise = changed_by_ai
     monkeypatch.setattr(generation, "wake", lambda name, **ids: None)
     settings.CREDITS_FOR_A_SCRIPT = 0
-    page = opened(windows, COLOUR, WHY, phone=phone)
+    page = opened(windows, COLOUR, WHY)
     editor.add(page, "Statement")
     page.evaluate(
         "colloquyEditor.store.changeBlock(colloquyEditor.store.selected, (b) => { b.prompt = 'Bye.'; }, 'T')"
     )
     before = editor.prompts(page)
-    if phone:
-        page.get_by_role("button", name="Blocks").click()
     page.get_by_role("button", name="Change by AI…").click()
     page.get_by_label("What shall AI change?").fill("Paint, in rhymes")
     page.get_by_role("button", name="Change the draft").click()
@@ -248,7 +245,7 @@ def test_what_ai_has_changed_is_chosen_by_block_and_can_be_undone(windows, monke
     page.get_by_role("button", name="Review the changes").press("Enter")
     review = page.get_by_role("dialog", name="What AI proposes")
     expect(review.locator(".collision-kind")).to_have_text(["Changed", "Removed", "Added"])
-    expect_to_fit(page)
+    expect_to_fit_everywhere(page)
     review.get_by_role("group").nth(1).get_by_label("As it is").check()
     review.get_by_role("button", name="Use the result").press("Enter")
 

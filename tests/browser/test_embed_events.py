@@ -136,8 +136,9 @@ def _hex(colour: str) -> str:
     return "#" + "".join(f"{int(part):02x}" for part in re.findall(r"\d+", colour)[:3])
 
 
-@pytest.mark.parametrize("size", [SMALL_DESK, PHONE], ids=["800 px", "phone"])
-@pytest.mark.parametrize("block", [CHOICE, TEXT, LONG], ids=["choice", "text", "long"])
+@pytest.mark.parametrize(
+    ("block", "size"), [(CHOICE, PHONE), (TEXT, SMALL_DESK), (LONG, PHONE), (LONG, SMALL_DESK)]
+)
 def test_the_button_stays_in_view(windows: Any, other_site: HostSite, size: Any, block: Any) -> None:
     """Rule 6.236."""
     made = scenario.project(

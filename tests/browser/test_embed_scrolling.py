@@ -14,7 +14,6 @@ SHORT = {**TEXT, "prompt": "Why?", "required": False}
 WORDS = "<p>Words of the site around. " * 60  # more than a window
 FEW_WORDS = "<p>Words of the site around. " * 12  # less than a window: frames out of sight do not lay out
 TOP = "document.querySelector('iframe').getBoundingClientRect().top"
-SIZES = pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 
 
 def open_host(windows, other_site, made, *, size=DESK, **options):
@@ -33,8 +32,10 @@ def answer_the_long_one(page, *, box="document.scrollingElement"):
     expect(frame.locator("#question")).to_contain_text("Why?")
 
 
-@SIZES
-@pytest.mark.parametrize(("before", "after"), [(WORDS, WORDS), (WORDS, ""), ("", WORDS)])
+@pytest.mark.parametrize(
+    ("size", "before", "after"),
+    [(DESK, WORDS, WORDS), (PHONE, WORDS, WORDS), (DESK, WORDS, ""), (PHONE, "", WORDS)],
+)
 def test_a_short_question_after_a_long_one_is_in_view(windows, other_site, size, before, after):
     made = scenario.project(LONG, SHORT)
     other_site.show(made, before=before, after=after)
@@ -46,11 +47,10 @@ def test_a_short_question_after_a_long_one_is_in_view(windows, other_site, size,
     expect(page.frame_locator("iframe").locator("#question")).to_be_in_viewport()
 
 
-@SIZES
-def test_it_moves_by_keyboard_too(windows, other_site, size):
+def test_it_moves_by_keyboard_too(windows, other_site):
     made = scenario.project(LONG, SHORT)
     other_site.show(made, before=WORDS, after=WORDS)
-    page = open_host(windows, other_site, made, size=size)
+    page = open_host(windows, other_site, made)
     frame = page.frame_locator("iframe")
     frame.get_by_role("radio", name="option 39").check()
 
@@ -87,7 +87,7 @@ def test_coming_back_does_not_move_the_page(windows, other_site):
     assert page.evaluate("scrollY") == 0
 
 
-@SIZES
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 def test_a_top_in_view_does_not_move(windows, other_site, size):
     made = scenario.project(SHORT, {**SHORT, "prompt": "Else?"})
     other_site.show(made, before="<p>A few words.", after=WORDS * 3)

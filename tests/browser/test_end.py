@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.browser.sizes import DESK, PHONE
+from tests.support.browser.sizes import PHONE
 from tests.support.mails import written
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
-SIZES = pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 SHARED = "window.shared = []; navigator.share = async (what) => { window.shared.push(what); };"
 NO_SHARE = "delete Navigator.prototype.share;"
 ROW = {**CHOICE, "group": "The evening"}
@@ -31,19 +30,18 @@ def ended(windows: Any, made: Any, *, script: str = "", **options: Any) -> Page:
     return page
 
 
-@SIZES
 def test_answers_are_printed_and_mailed_at_the_end(
-    windows: Any, size: Any, check_accessibility: Callable[[Page], None]
+    windows: Any, check_every_look: Callable[[Page], None]
 ) -> None:
     """Rules 6.230 and 6.231."""
     made = scenario.project({**TEXT, "prompt": "How was it?"}, mail_copy=True)
-    page = ended(windows, made, viewport=size)
-    check_accessibility(page)
+    page = ended(windows, made)
+    check_every_look(page)
 
     page.get_by_role("button", name="Keep a copy of my answers").click()
     expect(page.locator("#question")).to_be_focused()
     expect(page.locator("dd")).to_have_text("Very nice.")
-    check_accessibility(page)
+    check_every_look(page)
     page.evaluate("window.print = () => { window.printed = true }")
     page.get_by_role("button", name="Print").click()
     assert page.evaluate("window.printed")
@@ -52,7 +50,7 @@ def test_answers_are_printed_and_mailed_at_the_end(
     expect(page.locator("#field")).to_be_focused()
     expect(page.locator("#field")).to_have_value("nobody")
     expect(page.locator(".error")).to_contain_text("Enter an e-mail address")
-    check_accessibility(page)
+    check_every_look(page)
     page.get_by_label("Mail a copy to").fill("ada@example.org")
     page.get_by_role("button", name="Send the copy").click()
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from surveys.models import Project
 from tests.support.browser import editor
-from tests.support.browser.sizes import expect_to_fit
+from tests.support.browser.sizes import expect_to_fit_everywhere
 from tests.support.browser.staff_results import for_staff
 from tests.support.caller import Caller
 from tests.support.surveys.participants import Talk
@@ -19,7 +19,6 @@ from tests.support.surveys.places import open_to_all
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PICTURES = os.environ.get("PICTURES_OF_TESTS")  # a folder, for looking at the pages
-WIDTHS = [1280, 390]
 AGE: dict[str, Any] = {"type": "open_numeric", "name": "age", "prompt": "How old are you?", "required": True}
 GAME: dict[str, Any] = {
     "type": "single_punch",
@@ -39,13 +38,9 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_flow_tells_the_ends(windows: Any, check_accessibility: Any, width: int) -> None:
+def test_the_flow_tells_the_ends(windows: Any, check_every_look: Any) -> None:
     """Rule 6.418."""
-    size = {"width": width, "height": 900}
-    page = editor.opened(windows, AGE, GAME, WHY, settings={"ends": ENDS}, viewport=size)
-    if width < 600:
-        page.get_by_role("button", name="Blocks", exact=True).click()
+    page = editor.opened(windows, AGE, GAME, WHY, settings={"ends": ENDS})
     page.get_by_role("button", name="Flow").click()
     dialog = page.get_by_role("dialog", name="Flow of the script")
 
@@ -57,17 +52,15 @@ def test_the_flow_tells_the_ends(windows: Any, check_accessibility: Any, width: 
             "Otherwise: Shows the thanks.",
         ]
     )
-    check_accessibility(page)
-    picture(page, f"flow-{width}")
-    dialog.get_by_role("button", name="List" if width > 600 else "Drawing").click()
-    if width > 600:
-        expect(dialog).to_contain_text("Leads to Screened out when age is less than 18; 2 · game")
-    check_accessibility(page)
-    picture(page, f"flow-other-{width}")
+    check_every_look(page)
+    picture(page, "flow")
+    dialog.get_by_role("button", name="List").click()
+    expect(dialog).to_contain_text("Leads to Screened out when age is less than 18; 2 · game")
+    check_every_look(page)
+    picture(page, "flow-other")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_staff_find_who_was_screened_out(windows: Any, check_accessibility: Any, width: int) -> None:
+def test_staff_find_who_was_screened_out(windows: Any, check_every_look: Any) -> None:
     """Rule 6.417."""
     caller = Caller()
     project = open_to_all(caller, AGE, GAME, WHY, ends=ENDS)
@@ -75,34 +68,29 @@ def test_staff_find_who_was_screened_out(windows: Any, check_accessibility: Any,
         Talk(caller, project, language="de").answer(age)
     Talk(caller, project).answer(30)
     made = Project.objects.get(pk=project["id"])
-    page = for_staff(windows, made, tab="delivery", viewport={"width": width, "height": 900})
+    page = for_staff(windows, made, tab="delivery")
 
     expect(page.get_by_text("Screened out: 2.")).to_be_visible()
-    expect_to_fit(page)
-    check_accessibility(page)
+    check_every_look(page)
     if PICTURES:
         rows = page.get_by_role("group", name="Other ends")
-        rows.screenshot(path=Path(PICTURES) / f"ends-{width}.png")
+        rows.screenshot(path=Path(PICTURES) / "ends.png")
     page.goto(f"/admin/surveys/project/{made.pk}/responses/")
-    picture(page, f"responses-{width}")
+    picture(page, "responses")
     page.get_by_role("link", name="2 responses").click()
     expect(page.get_by_text("Screened out", exact=True).first).to_be_visible()
-    expect_to_fit(page)
-    check_accessibility(page)
-    picture(page, f"screened-out-{width}")
+    check_every_look(page)
+    picture(page, "screened-out")
     page.get_by_role("link", name="Unnamed visitor").first.click()
     expect(page.get_by_text("German")).to_be_visible()
     expect(page.get_by_text("Not shown")).to_have_count(0)
-    picture(page, f"response-{width}")
+    picture(page, "response")
     page.goto(f"/admin/surveys/project/{made.pk}/results/over-time/")
     expect(page.get_by_text("2 responses were screened out.")).to_be_visible()
-    picture(page, f"over-time-{width}")
+    picture(page, "over-time")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_results_say_since_when_a_question_is_asked(
-    windows: Any, check_accessibility: Any, width: int
-) -> None:
+def test_results_say_since_when_a_question_is_asked(windows: Any, check_every_look: Any) -> None:
     """Rule 6.420."""
     caller = Caller()
     project = open_to_all(caller, GAME, share_results=True)
@@ -114,16 +102,15 @@ def test_results_say_since_when_a_question_is_asked(
     talk.answer("blind")
     talk.answer(30)
     made = Project.objects.get(pk=project["id"])
-    page = for_staff(windows, made, viewport={"width": width, "height": 900})
+    page = for_staff(windows, made)
 
     age = page.get_by_role("region", name="How old are you?")
     expect(age).to_contain_text("1 answer · asked since")
     expect(age).to_contain_text("1 response could see it")
     expect(page.get_by_role("region", name="What do you play?")).to_contain_text("Blindfold (since")
-    expect_to_fit(page)
-    check_accessibility(page)
-    picture(page, f"since-{width}")
+    check_every_look(page)
+    picture(page, "since")
     page.goto(f"/r/{made.results_token}")
     expect(page.get_by_role("region", name="How old are you?")).to_contain_text("asked since")
-    expect_to_fit(page)
-    picture(page, f"since-shared-{width}")
+    expect_to_fit_everywhere(page)
+    picture(page, "since-shared")

@@ -1,14 +1,14 @@
 """Scores, calculated results and fields on the results tab, in a browser."""
 
 import os
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from surveys.models import Project
-from tests.support.browser.sizes import expect_to_fit
+from tests.support.browser.sizes import DESK, PHONE, expect_to_fit, expect_to_fit_everywhere
 from tests.support.browser.staff_results import for_staff
 from tests.support.caller import Caller
 from tests.support.instruments.blocks import choice, computes, option
@@ -58,9 +58,8 @@ def made():
     return Project.objects.get(pk=int(project["id"]))
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_scores_stand_on_the_tab_with_the_same_numbers_as_a_table(windows, made, width):
-    page = for_staff(windows, made, viewport={"width": width, "height": 900})
+def test_scores_stand_on_the_tab_with_the_same_numbers_as_a_table(windows, made):
+    page = for_staff(windows, made)
 
     fire = page.locator("#score-1")
     expect(fire.get_by_role("heading", name="Fire Mage")).to_be_visible()
@@ -69,13 +68,12 @@ def test_scores_stand_on_the_tab_with_the_same_numbers_as_a_table(windows, made,
     expect(fire.get_by_role("table")).to_be_visible()
     expect(page.locator("#score-3")).to_contain_text("Total")
     expect(page.get_by_role("heading", name="Level")).to_be_visible()
-    expect_to_fit(page)
-    picture(page, f"scores-{width}")
+    expect_to_fit_everywhere(page)
+    picture(page, "scores")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_field_filters_and_divides(windows, made, width):
-    page = for_staff(windows, made, viewport={"width": width, "height": 900})
+def test_a_field_filters_and_divides(windows, made):
+    page = for_staff(windows, made)
 
     page.get_by_label("customer", exact=True).select_option("bolt")
     page.get_by_label("Compare by").select_option("field.customer")
@@ -86,8 +84,8 @@ def test_a_field_filters_and_divides(windows, made, width):
     page.get_by_label("customer", exact=True).select_option("")
     page.get_by_role("button", name="Apply").click()
     expect(page.locator("#score-1")).to_contain_text("Not given")
-    expect_to_fit(page)
-    picture(page, f"fields-{width}")
+    expect_to_fit_everywhere(page)
+    picture(page, "fields")
 
 
 def test_on_paper_nothing_overlaps_the_heading_of_the_scores(windows, made):
@@ -102,11 +100,12 @@ def test_on_paper_nothing_overlaps_the_heading_of_the_scores(windows, made):
     picture(page, "scores-on-paper")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_no_label_below_a_column_covers_another(windows, made, width):
-    page = for_staff(windows, made, viewport={"width": width, "height": 900})
+def test_no_label_below_a_column_covers_another(windows, made):
+    page = for_staff(windows, made)
 
-    for chart in page.locator("#scores .columns").all():
+    charts = page.locator("#scores .columns").all()
+    for size, chart in product((DESK, PHONE), charts):
+        page.set_viewport_size(size)
         expect(chart).to_be_visible()
         starts = chart.locator(".at").evaluate_all(
             "all => all.map(one => [one.getBoundingClientRect().left, one.getBoundingClientRect().right])"
@@ -118,16 +117,15 @@ def test_no_label_below_a_column_covers_another(windows, made, width):
         assert is_aslant or all(right < left for (_, right), (left, _) in pairwise(starts))
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_declared_fields_stand_on_the_tab_with_their_values(windows, made, width):
+def test_declared_fields_stand_on_the_tab_with_their_values(windows, made):
     made.hidden_fields = ["customer"]
     made.save(update_fields=["hidden_fields"])
-    page = for_staff(windows, made, viewport={"width": width, "height": 900})
+    page = for_staff(windows, made)
 
     card = page.locator("#field-customer")
     expect(card.get_by_role("heading", name="customer")).to_be_visible()
     expect(card).to_contain_text("Not given")
     card.get_by_text("Show as a table").click()
     expect(card.get_by_role("table")).to_be_visible()
-    expect_to_fit(page)
-    picture(page, f"declared-{width}")
+    expect_to_fit_everywhere(page)
+    picture(page, "declared")

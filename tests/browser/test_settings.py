@@ -36,10 +36,9 @@ def with_stopped_clock(windows, made, **options):
 # --- One click goes on ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("phone", [False, True])
-def test_a_click_on_a_choice_goes_on_after_a_moment(windows, phone):
+def test_a_click_on_a_choice_goes_on_after_a_moment(windows):
     made = scenario.project(COLOUR, RATING, LAST, advance_on_choice=True)
-    page = with_stopped_clock(windows, made, phone=phone)
+    page = with_stopped_clock(windows, made)
 
     page.get_by_text("green").click()
     page.clock.run_for(MOMENT - 1)

@@ -10,7 +10,6 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from tests.support.browser.sizes import DESK, PHONE
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import project_staff, tab
 from tests.support.surveys.scenario import CHOICE
@@ -18,13 +17,12 @@ from tests.support.surveys.scenario import CHOICE
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 def test_a_page_is_shared_by_qr_code_and_short_address(
-    windows: Any, size: Any, check_accessibility: Callable[[Page], None]
+    windows: Any, check_every_look: Callable[[Page], None]
 ) -> None:
     """Rules 6.228 and 6.229."""
     made, staff = scenario.project(CHOICE), project_staff()
-    page = windows.open("", viewport=size)
+    page = windows.open("")
     name = settings.SESSION_COOKIE_NAME
     cookie = {"name": name, "value": staff.client.cookies[name].value, "url": windows.address}
     page.context.add_cookies([cookie])
@@ -40,4 +38,4 @@ def test_a_page_is_shared_by_qr_code_and_short_address(
     assert downloading.value.suggested_filename == "qr-code.png"
     page.get_by_text("For whoever builds that page").click()
     expect(page.get_by_label("It has events")).to_have_value(re.compile("colloquy:completed"))
-    check_accessibility(page)
+    check_every_look(page)

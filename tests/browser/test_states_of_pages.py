@@ -92,8 +92,15 @@ def test_a_refusal_at_the_end_and_at_the_review(windows: Any, check_every_look: 
 POLL: dict[str, Any] = {"type": "poll", "change_poll": True, "max_completes_per_user": 1}
 
 
-@pytest.mark.parametrize("mode", ["public", "voters_only", "hidden"])
-@pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
+@pytest.mark.parametrize(
+    ("mode", "privacy_mode"),
+    [
+        ("public", "transparent"),
+        ("public", "anonymous"),
+        ("voters_only", "anonymous"),
+        ("hidden", "transparent"),
+    ],
+)
 def test_a_poll_before_and_after_a_vote_and_closed(
     windows: Any, check_accessibility: Check, mode: str, privacy_mode: str
 ) -> None:

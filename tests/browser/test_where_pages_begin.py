@@ -12,11 +12,10 @@ from tests.support.surveys import scenario
 from tests.support.surveys.scenario import TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
-SIZES = pytest.mark.parametrize("phone", [False, True], ids=["desk", "phone"])
 MANY = 8
 
 
-def answered(windows: Any, phone: bool, **settings: Any) -> Page:
+def answered(windows: Any, *, phone: bool, **settings: Any) -> Page:
     made = scenario.project(*[{**TEXT, "prompt": f"Question {n}?"} for n in range(MANY)], **settings)
     page: Page = windows.open(f"/s/{made.slug}", phone=phone)
     for n in range(MANY):
@@ -32,20 +31,18 @@ def expect_top(page: Page) -> None:
     assert page.evaluate("scrollY") == 0
 
 
-@SIZES
-def test_the_review_begins_at_its_top(windows: Any, phone: bool) -> None:
+def test_the_review_begins_at_its_top(windows: Any) -> None:
     """Rule 6.230."""
-    page = answered(windows, phone, review=True)
+    page = answered(windows, phone=False, review=True)
 
     question(page, "Please look at your answers before you send them.")
     expect(page.locator("#question")).to_be_focused()
     expect_top(page)
 
 
-@SIZES
-def test_the_copy_and_the_word_of_its_mail_are_seen(windows: Any, phone: bool) -> None:
+def test_the_copy_and_the_word_of_its_mail_are_seen(windows: Any) -> None:
     """Rules 6.230 and 6.231."""
-    page = answered(windows, phone, mail_copy=True)
+    page = answered(windows, phone=True, mail_copy=True)
     page.get_by_role("button", name="Keep a copy of my answers").click()
     question(page, "Your answers")
     expect(page.locator("#question")).to_be_focused()

@@ -16,3 +16,10 @@ def expect_to_fit(page: Page) -> None:
     Raises TimeoutError if it stays too wide.
     """
     page.wait_for_function(_FITS)
+
+
+def expect_to_fit_everywhere(page: Page) -> None:
+    """The page fits on a phone and on a desk, and has the size of a desk in the end."""
+    for size in (PHONE, DESK):
+        page.set_viewport_size(size)
+        expect_to_fit(page)
