@@ -1,9 +1,9 @@
 """The site `/docs`: guides, the reference of the interface, and its promises (rules 11.60 to 11.66).
 
-    /docs, /docs/<name>             a document of `config/docs`
-    /docs/reference, …/<group>      the operations of the OpenAPI description, by tag
-    /docs/drawn/<block>             a block of a guide, as respondents see it
-    /docs/search.json               the index that the page searches by itself
+/docs, /docs/<name>             a document of `config/docs`
+/docs/reference, …/<group>      the operations of the OpenAPI description, by tag
+/docs/drawn/<block>             a block of a guide, as respondents see it
+/docs/search.json               the index that the page searches by itself
 """
 
 from __future__ import annotations
@@ -263,5 +263,7 @@ def _answers(sent: QueryDict) -> Mapping[str, Value]:
     for name in ("stars", "age"):
         text = sent.get(name, "")
         answers[name] = Decimal(text) if text.isascii() and text.isdigit() and len(text) < 4 else None
-    answers["snacks"] = tuple(each for each in ("Tea", "Cake", "Fruit") if each in sent.getlist("snacks")) or None
+    answers["snacks"] = (
+        tuple(each for each in ("Tea", "Cake", "Fruit") if each in sent.getlist("snacks")) or None
+    )
     return answers

@@ -55,8 +55,8 @@ LANGUAGES = {"sh": "curl", "python": "Python", "ts": "TypeScript"}
 _RULE = re.compile(r"\*\*(\d+\.\d+)\*\* ")
 _CITED = re.compile(r"\b([Rr]ules?) (\d+)\.(\d+)\b")
 _KEYWORDS = {
-    "python": "and as assert class def else for from if import in is not or print return while with None True False",
-    "ts": "async await const else export for from function if import let new of return throw type while null true false",
+    "python": "and as case class def else for if import in match not or return while with None True False",
+    "ts": "async await const else for function if import let new of return throw try catch null true false",
     "sh": "curl export",
     "json": "null true false",
     "html": "",
@@ -126,7 +126,10 @@ def highlighted(code: str, language: str) -> Markup:
         return escape(code)
     parts, at = [], 0
     for match in tokens.finditer(code):
-        parts += [escape(code[at : match.start()]), Markup('<i class="{}">{}</i>').format(match.lastgroup, match[0])]
+        parts += [
+            escape(code[at : match.start()]),
+            Markup('<i class="{}">{}</i>').format(match.lastgroup, match[0]),
+        ]
         at = match.end()
     return Markup("").join([*parts, escape(code[at:])])
 
@@ -148,6 +151,7 @@ def _parser() -> MarkdownIt:
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("text", _text)
     parser.add_render_rule("link_open", _link)
+    parser.add_render_rule("heading_open", _heading)
     parser.add_render_rule("heading_close", _heading_end)
     parser.add_render_rule("table_open", _table)
     return parser
@@ -189,9 +193,10 @@ def _name_headings(tokens: Sequence[Token]) -> None:
         elif token.type == "paragraph_open" and (rule := _RULE.match(tokens[at + 1].content)):
             token.attrSet("id", f"rule-{rule[1]}")
             token.attrSet("class", "rule")
-            words = tokens[at + 1].children or []
+            words = [each for each in tokens[at + 1].children or () if each.content or each.type != "text"]
             words[0] = Token("link_open", "a", 1, attrs={"href": f"#rule-{rule[1]}", "class": "number"})
             words[2] = Token("link_close", "a", -1)
+            tokens[at + 1].children = words
 
 
 def _name_drawings(tokens: Sequence[Token]) -> Sequence[Mapping[str, Any]]:
@@ -239,7 +244,9 @@ def _fence(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: A
     language = token.info.split(" ")[0]
     code = token.content.rstrip("\n")
     label = LANGUAGES.get(language, language.upper())
-    html = Markup('<figure class="code" data-language="{}"><figcaption>{}</figcaption>').format(language, label)
+    html = Markup('<figure class="code" data-language="{}"><figcaption>{}</figcaption>').format(
+        language, label
+    )
     html += Markup('<pre tabindex="0"><code>{}</code></pre></figure>').format(highlighted(code, language))
     if drawn := token.meta.get("drawn"):
         html += Markup('<iframe class="drawn" src="{}" title="{}" loading="lazy"></iframe>').format(
@@ -252,18 +259,12 @@ def _text(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: An
     """A rule's number leads to the rule."""
 
     def link(cited: re.Match[str]) -> str:
-        target = _chapters().get(int(cited[2]))
-        words, number = cited[1], f"{cited[2]}.{cited[3]}"
-        return f'<a href="{address_of(target)}#rule-{number}">{words} {number}</a>' if target else cited[0]
+        chapter = address_of(MENU["Rules"][int(cited[2]) - 1])
+        return f'<a href="{chapter}#rule-{cited[2]}.{cited[3]}">{cited[0]}</a>'
 
     text = str(escape(tokens[at].content))
     is_link = at and tokens[at - 1].type == "link_open"
     return text if is_link else _CITED.sub(link, text)
-
-
-@cache
-def _chapters() -> Mapping[int, str]:
-    return dict(enumerate(MENU["Rules"], 1))
 
 
 def _link(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
@@ -275,10 +276,15 @@ def _link(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: An
     return str(renderer.renderToken(tokens, at, options, env))
 
 
+def _heading(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+    """A heading leads to itself, so that readers can copy its address."""
+    anchor = tokens[at].attrGet("id")
+    link = Markup('<a class="anchor" href="#{}">').format(anchor) if anchor else ""
+    return str(renderer.renderToken(tokens, at, options, env)) + link
+
+
 def _heading_end(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-    anchor = tokens[at - 2].attrGet("id")
-    link = Markup('<a class="anchor" href="#{}" aria-label="Link to “{}”">#</a>')
-    return str(link.format(anchor, _plain(tokens[at - 1])) if anchor else "") + f"</{tokens[at].tag}>\n"
+    return ("</a>" if tokens[at - 2].attrGet("id") else "") + f"</{tokens[at].tag}>\n"
 
 
 def _table(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:

@@ -1,7 +1,7 @@
-"""The reference of `/docs`: the OpenAPI description as plain data for templates, read once for each process.
+"""The reference of `/docs`: the OpenAPI description as data for templates, read once for each process.
 
-Operations are grouped by their tag. Each group also has the objects that it uses first, so that a reader finds
-them beside the operations.
+Operations are grouped by their tag. A group also has the objects that no group before it uses, so that a
+reader finds them beside the operations.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TAGS = (
 JSON = "application/json"
 _WHO = "Who may call: "
 _PLACE = re.compile(r"\{(\w+)\}")
-_LEAD = re.compile(r"\*\*([^*]+)\.\*\*\s*|\*\*([^*]+)\*\* ")
+_LEAD = re.compile(r"\*\*([^*]+)\*\*\s*")
 _MOST_VALUES = 8  # that are listed beside a field
 _DEEPEST = 6  # levels of an example
 
@@ -136,15 +136,17 @@ def groups() -> Mapping[str, Group]:
 
 @cache
 def introduction() -> Sequence[tuple[str, str, Markup]]:
-    """Return headings, their anchors, and texts of the description's introduction; the first has no heading."""
+    """Return the parts of the description's introduction: heading, anchor, text. The first has no heading."""
     parts = list[tuple[str, list[str]]]([("", [])])
     for paragraph in str(openapi.description()["info"]["description"]).split("\n\n"):
-        if lead := _LEAD.match(paragraph):
-            parts.append((lead[1] or lead[2], []))
-        parts[-1][1].append(_LEAD.sub(lambda found: found[2] and f"{found[2]} " or "", paragraph, count=1))
-    return [
-        (heading, slugify(heading), documents.rendered("\n\n".join(texts))) for heading, texts in parts
-    ]
+        if lead := _LEAD.match(paragraph):  # `**Keys.** Every request …`, or `**Errors** are …`
+            heading = lead[1].removesuffix(".")
+            parts.append((heading, []))
+            paragraph = (
+                paragraph[lead.end() :] if heading != lead[1] else f"{heading} {paragraph[lead.end() :]}"
+            )
+        parts[-1][1].append(paragraph)
+    return [(heading, slugify(heading), documents.rendered("\n\n".join(texts))) for heading, texts in parts]
 
 
 @cache
@@ -352,7 +354,9 @@ class _Reader:
         if kind == "object" and isinstance(more := schema.get("additionalProperties"), dict):
             return Markup("map of ") + self._type(more)
         if kind == "string":
-            return Markup({"date-time": "time", "uuid": "UUID", "uri": "address"}.get(schema.get("format", ""), "text"))
+            return Markup(
+                {"date-time": "time", "uuid": "UUID", "uri": "address"}.get(schema.get("format", ""), "text")
+            )
         return Markup({"boolean": "true or false", "object": "object", "number": "number"}.get(kind, kind))
 
     def _resolved(self, node: Json) -> Json:
@@ -401,7 +405,11 @@ class _Reader:
         return {}
 
 
-_TEXTS = {"date-time": "2026-01-31T09:30:00Z", "uuid": "019c1234-5678-7abc-8def-0123456789ab", "uri": "https://example.org"}
+_TEXTS = {
+    "date-time": "2026-01-31T09:30:00Z",
+    "uuid": "019c1234-5678-7abc-8def-0123456789ab",
+    "uri": "https://example.org",
+}
 
 
 # --- Samples ------------------------------------------------------------------------------------------

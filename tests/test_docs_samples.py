@@ -94,7 +94,9 @@ def test_the_receiver_of_the_guide_takes_signed_messages_alone() -> None:
     secret, body = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", b'{"id": "1"}'
     now = time.time()
     headers = {"webhook-id": "evt_1", "webhook-timestamp": str(int(now))}
-    headers["webhook-signature"] = "v1,bm8= " + Webhook(secret).sign("evt_1", datetime.fromtimestamp(int(now), UTC), body.decode())
+    headers["webhook-signature"] = "v1,bm8= " + Webhook(secret).sign(
+        "evt_1", datetime.fromtimestamp(int(now), UTC), body.decode()
+    )
 
     assert names["verified"](secret, headers, body) == {"id": "1"}
     with pytest.raises(ValueError, match="signature"):
@@ -112,7 +114,7 @@ def operations() -> list[reference.Operation]:
         if set(re.findall(r"{(\w+)}", each.path)) <= {"community_id", "project_id"}
         and ((each.method == "GET" and each.id not in NOT_THERE) or each.id in WRITES)
     ]
-    assert WRITES <= {each.id for each in found}
+    assert {each.id for each in found} >= WRITES
     return found
 
 

@@ -98,7 +98,7 @@ function excerpt(text, words) {
 
 /** @param {string} text @param {string[]} words */
 function marked(text, words) {
-  const pattern = new RegExp(`(${words.map((word) => word.replace(/[^\p{L}\p{N}]/gu, "\\$&")).join("|")})`, "giu");
+  const pattern = new RegExp(`(${words.map((word) => word.replace(/[\^$\\.*+?()[\]{}|/]/g, "\\$&")).join("|")})`, "giu");
   return text.split(pattern).map((part, n) => (n % 2 ? made("mark", {}, part) : part));
 }
 
