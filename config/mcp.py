@@ -28,7 +28,7 @@ from communities.gate import authentication, bodies, envelope, throttling
 from communities.gate.authentication import Caller
 from communities.gate.envelope import RateLimited
 from communities.ground.errors import Forbidden, Refusal
-from config import docs
+from config import openapi
 
 Json = dict[str, Any]
 
@@ -305,7 +305,7 @@ def _described_tools() -> list[Json]:
 @cache
 def _operations() -> Mapping[str, Operation]:
     """The operations of all tools, by the tool's name."""
-    description = docs.description()
+    description = openapi.description()
     by_id = {
         operation["operationId"]: (method, path, operation)
         for path, methods in description["paths"].items()

@@ -5,7 +5,7 @@ from django.views.generic import RedirectView
 from communities import views as community_views
 from communities.accounts import unsubscribing
 from communities.gate.views import UnknownPath
-from config import docs, health, mcp, metrics, robots
+from config import docs, health, mcp, metrics, openapi, robots
 
 admin.autodiscover()
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -15,8 +15,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("metrics", metrics.page),
     path("robots.txt", robots.page),
     path("docs", docs.page, name="docs"),
-    path("docs/start.js", docs.script, name="docs-script"),
-    path("v1/openapi.json", docs.schema, name="openapi"),
+    path("docs/search.json", docs.search_index, name="docs-search"),
+    path("docs/reference", docs.reference_overview, name="docs-reference"),
+    path("docs/reference/<slug:slug>", docs.reference_group, name="docs-reference-group"),
+    path("docs/drawn/<slug:name>", docs.drawn, name="docs-drawn"),
+    path("docs/<slug:name>", docs.page, name="docs-page"),
+    path("v1/openapi.json", openapi.schema, name="openapi"),
     path("mcp", mcp.endpoint, name="mcp"),
     path("v1/", include("communities.api.urls")),
     path("v1/", include("xp.api.urls")),

@@ -53,7 +53,7 @@ class CommunitiesViewSet(CommunityViewSet):
         operation_id="communities_list",
         tags=["Communities"],
         summary="List communities",
-        description="The communities that the key gives access to. A key belongs to one.",
+        description="Returns the communities that the key gives access to. A key belongs to one.",
         parameters=[PageIn],
         responses=CommunityOut(many=True),
         examples=[OpenApiExample("The key's community", EXAMPLE, response_only=True)],
@@ -68,7 +68,7 @@ class CommunitiesViewSet(CommunityViewSet):
         operation_id="communities_get",
         tags=["Communities"],
         summary="Read a community",
-        description="The key's own community; any other is `404 not_found`.",
+        description="Returns the key's own community; any other is `404 not_found`.",
         responses=CommunityOut,
         examples=[OpenApiExample("A community", EXAMPLE, response_only=True)],
     )

@@ -144,7 +144,8 @@ class KeyViewSet(CommunityViewSet):
         tags=["API keys"],
         summary="List API keys",
         description=(
-            "Newest first, including revoked ones, with who rotated each key last. Needs the role admin."
+            "Returns the keys, newest first, including revoked ones, with who rotated each key last. Needs "
+            "the role admin."
         ),
         parameters=[PageIn],
         responses=KeyOut(many=True),
@@ -165,9 +166,10 @@ class KeyViewSet(CommunityViewSet):
         tags=["API keys"],
         summary="Create an API key",
         description=(
-            "Only this response contains `key`. The new key belongs to the same user as the key of the "
-            "request, and never has a role above its own. A community has at most 50 keys that are not "
-            "revoked: another one is `409 conflict`. Needs the role admin, like everything about keys."
+            "Creates a key. Only this response contains `key`. The new key belongs to the same user as the "
+            "key of the request, and never has a role above its own. A community has at most 50 keys that "
+            "are not revoked: another one is `409 conflict`. Needs the role admin, like everything about "
+            "keys."
         ),
         request=NewKeyIn,
         responses={201: NewKeyOut},
@@ -217,7 +219,7 @@ class KeyViewSet(CommunityViewSet):
         operation_id="api_keys_revoke",
         tags=["API keys"],
         summary="Revoke an API key",
-        description="The key is refused from the next request on.",
+        description="Revokes the key: it is refused from the next request on.",
         responses={204: None},
     )
     @once

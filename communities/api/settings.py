@@ -183,7 +183,7 @@ class SettingsViewSet(CommunityViewSet):
         operation_id="settings_get",
         tags=["Communities"],
         summary="Read a community's settings",
-        description="A community that has saved none has the defaults.",
+        description="Returns the settings. A community that has saved none has the defaults.",
         responses=SettingsShape,
         examples=[OpenApiExample("Settings", EXAMPLE, response_only=True)],
     )

@@ -69,10 +69,10 @@ class VerifiedSourceViewSet(CommunityViewSet):
         tags=["Communities"],
         summary="List verified sources",
         description=(
-            "The sources that staff keep in the admin, oldest first. A project that names some of them in "
-            "`delivery.audience.verified_source_ids` admits only people who meet one of them, by an account "
-            "that they have signed in with or connected. A platform's yes counts for 24 hours; a no is asked "
-            "again when the person comes back. Every role may read them."
+            "Returns the sources that staff keep in the admin, oldest first. A project that names some of "
+            "them in `delivery.audience.verified_source_ids` admits only people who meet one of them, by an "
+            "account that they have signed in with or connected. A platform's yes counts for 24 hours; a no "
+            "is asked again when the person comes back. Every role may read them."
         ),
         parameters=[PageIn],
         responses=VerifiedSourceOut(many=True),

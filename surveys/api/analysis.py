@@ -183,16 +183,15 @@ class AnalysisViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read the analysis",
         description=(
-            "The newest analysis, as far as it has come; `404 not_found` if there is none. Every role may "
-            "read the analysis of a `transparent` project; otherwise only its creator and admins may. If "
-            "results are shared (`settings.share_results`), every role may read it; those who may not read "
-            "single responses get it without quotes and descriptions of themes, and only the newest one "
-            "over all responses, so that two cannot be compared. On an anonymous project they get no "
+            "Returns the newest analysis, as far as it has come; `404 not_found` if there is none. Every "
+            "role may read the analysis of a `transparent` project; otherwise only its creator and admins "
+            "may. If results are shared (`settings.share_results`), every role may read it; those who may "
+            "not read single responses get it without quotes and descriptions of themes, and only the newest "
+            "one over all responses, so that two cannot be compared. On an anonymous project they get no "
             "summaries, no lowest and highest number, no drop-off, and null for questions with fewer than 5 "
             "answers; the figures are then those of the page at `info.results_url`, and all that they get "
-            "changes only when at least 5 responses differ. For "
-            "role member a project that is not active is `404 not_found`, and an open poll follows its "
-            "`poll_results_mode`."
+            "changes only when at least 5 responses differ. For role member a project that is not active is "
+            "`404 not_found`, and an open poll follows its `poll_results_mode`."
         ),
         parameters=[ReadIn],
         responses=AnalysisOut,

@@ -141,9 +141,9 @@ class CodebookViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read the themes of an open question",
         description=(
-            "The themes that analyses have named or staff have written, oldest first, for keys that may read "
-            "the project's responses. `404` unless the block is an open question whose answers are read: not "
-            "one of the intro. The `ETag` is the `version`."
+            "Returns the themes that analyses have named or staff have written, oldest first, for keys that "
+            "may read the project's responses. `404` unless the block is an open question whose answers are "
+            "read: not one of the intro. The `ETag` is the `version`."
         ),
         responses=CodebookOut,
         examples=[OpenApiExample("Two themes", CODEBOOK, response_only=True)],

@@ -149,10 +149,10 @@ class LinkViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="List personal links",
         description=(
-            "Newest first, expired and revoked ones too. The addresses are not in the list, because each of "
-            "them lets its holder answer as the member, and a list is read more often than links are handed "
-            "out. They are signed and not stored, so they can be had again by the export, which leaves an "
-            "entry in the audit trail."
+            "Returns the links, newest first, expired and revoked ones too. The addresses are not in the "
+            "list, because each of them lets its holder answer as the member, and a list is read more often "
+            "than links are handed out. They are signed and not stored, so they can be had again by the "
+            "export, which leaves an entry in the audit trail."
         ),
         parameters=[PageIn],
         responses=LinkOut(many=True),
@@ -225,11 +225,11 @@ class LinkViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Export personal links",
         description=(
-            "All links that are valid now, oldest first, as a file with the columns `member_id`, `name`, "
-            "`email`, `url`, `expires_at`, `id` and `metadata` (as JSON). `email` is the address that "
-            "staff wrote down, not that of the member's account; it may be empty. Links of members who have "
-            "left are not in it. A name or address that a spreadsheet could read as a "
-            "formula starts with an apostrophe."
+            "Returns all links that are valid now, oldest first, as a file with the columns `member_id`, "
+            "`name`, `email`, `url`, `expires_at`, `id` and `metadata` (as JSON). `email` is the address "
+            "that staff wrote down, not that of the member's account; it may be empty. Links of members who "
+            "have left are not in it. A name or address that a spreadsheet could read as a formula starts "
+            "with an apostrophe."
         ),
         parameters=[LinkExportIn],
         responses={
@@ -263,8 +263,8 @@ class LinkViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Revoke a personal link",
         description=(
-            "The link admits nobody any more, at once; who is answering by it is told so, and the answers "
-            "given before stay. Revoking it again changes nothing."
+            "Revokes the link: it admits nobody any more, at once; who is answering by it is told so, and "
+            "the answers given before stay. Revoking it again changes nothing."
         ),
         responses={204: None},
     )
@@ -277,7 +277,10 @@ class LinkViewSet(OwnWorkViewSet):
         operation_id="links_revoke_by_id",
         tags=[TAG],
         summary="Revoke a personal link by its id",
-        description="The same as below its project, for callers who keep only the id of the link.",
+        description=(
+            "Revokes a link like the operation below its project, for callers who keep only the id of the "
+            "link."
+        ),
         responses={204: None},
     )
     @once

@@ -99,9 +99,9 @@ class ProjectViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="List projects",
         description=(
-            "Newest first, unless `sort` or `after` says otherwise. A member's key sees only active "
-            "projects. To keep a copy, read all with `sort=id`, and send the last id of each page as "
-            "`after`; that project may have been deleted since. Later, read what has changed with "
+            "Returns the projects, newest first unless `sort` or `after` says otherwise. A member's key sees "
+            "only active projects. To keep a copy, read all with `sort=id`, and send the last id of each "
+            "page as `after`; that project may have been deleted since. Later, read what has changed with "
             "`updated_after`, from a minute before your last reading on: the time is that of the change, "
             "which others see a little later. Deleted projects are not listed: see the event "
             "`project.deleted`."
@@ -232,10 +232,10 @@ class ProjectViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read a project",
         description=(
-            "`status` is the status at the time of the response, even if the scheduler has not run since a "
-            "scheduled opening or closing. Of an anonymous project others than its creator and admins are "
-            "told `completion_count` and `response_count` as they were last shown, until at least 5 "
-            "responses differ."
+            "Returns one project. `status` is the status at the time of the response, even if the scheduler "
+            "has not run since a scheduled opening or closing. Of an anonymous project others than its "
+            "creator and admins are told `completion_count` and `response_count` as they were last shown, "
+            "until at least 5 responses differ."
         ),
         responses=ProjectOut,
         examples=[OpenApiExample("A project", examples.PROJECT, response_only=True)],
@@ -264,7 +264,7 @@ class ProjectViewSet(OwnWorkViewSet):
     @_changes(
         operation_id="projects_patch",
         summary="Change some fields of a project",
-        description="Same as `PUT`: changes the fields in the request and leaves the others as they are.",
+        description="Changes the fields in the request and leaves the others as they are, as `PUT` does.",
     )
     @once(prepare=_look_at_server)
     def partial_update(self, request: Request, project_id: int, *, prepared: None) -> Response:

@@ -265,7 +265,7 @@ class ChangesOut(serializers.Serializer[Any]):
 
 
 _FEED = (
-    "For keeping a copy of responses. Returns each response whenever it has changed since you last read "
+    "Returns each response, for a copy of your own, whenever it has changed since you last read "
     'it, and `{"id", "project_id", "deleted": true}` for each that was deleted, in the order of the '
     "changes. Start without a `cursor` to get everything. Store the `cursor` of each page with your "
     "copy and send it with the next request: at once while `has_more` is true, else as often as you "
@@ -331,16 +331,16 @@ class ResponseViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="List responses",
         description=(
-            "Every conversation with at least one answer, or completed; oldest first, on anonymous projects "
-            "in the order of their random ids. `submitted_at` is null until completion. On `anonymous` "
-            "projects `user_id`, `platform_id` and `session_number` are null and times are rounded. Every "
-            "role may read the responses of a `transparent` project; otherwise only its creator and admins "
-            "may. For role member a project that is not active is `404 not_found`, and an open poll is "
-            "readable only if its `poll_results_mode` is `public`, or `voters_only` and the key's user "
-            "has voted. `after` continues within this order, so it does not show what has changed or was "
-            "deleted before that place: to keep a copy up to date, read `.../responses/changes`. A `page` "
-            f"beyond {responses.MAX_PAGED_ROWS:,} rows is `400 invalid_request`, with the id to go on with; "
-            "past the end it is empty."
+            "Returns every conversation that has an answer or is completed; oldest first, on anonymous "
+            "projects in the order of their random ids. `submitted_at` is null until completion. On "
+            "`anonymous` projects `user_id`, `platform_id` and `session_number` are null and times are "
+            "rounded. Every role may read the responses of a `transparent` project; otherwise only its "
+            "creator and admins may. For role member a project that is not active is `404 not_found`, and an "
+            "open poll is readable only if its `poll_results_mode` is `public`, or `voters_only` and the "
+            "key's user has voted. `after` continues within this order, so it does not show what has changed "
+            "or was deleted before that place: to keep a copy up to date, read `.../responses/changes`. A "
+            f"`page` beyond {responses.MAX_PAGED_ROWS:,} rows is `400 invalid_request`, with the id to go on "
+            "with; past the end it is empty."
         ),
         parameters=[ResponsesIn, field_filters.PARAMETER],
         responses=ResponseOut(many=True),

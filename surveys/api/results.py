@@ -387,38 +387,34 @@ class ResultsViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Count the answers",
         description=(
-            "Distributions, statistics, rankings and where respondents left, over every response at this "
-            "moment, without AI or credits, and how many answers mention which theme, where an analysis has "
-            "read them. First the questions and content blocks in script order, then "
-            "removed questions that have answers. Filters are those of the responses listing. `segment_by` "
-            "repeats the figures of every block for each option of one choice, each point of one scale, or "
-            "what else divides responses. "
-            "A respondent who chose several options of a multi punch is in several segments. Both also take "
-            "fields of `metadata`: a filter `field.campaign=mail`, and `segment_by=field.campaign` for a "
-            "segment of each value and one of responses without the field. Values and times make at most 100 "
-            "segments. The number "
-            "of segments times that of all entries may be 50,000 at most; entries are the options and points "
-            "of all blocks (a block without any counts as one), 11 for each bucket and for all of them "
-            "together, 100 for each calculated block, 21 for each declared field, and 15 for each open "
-            "question that an analysis has read. With more the "
-            "response is `400 invalid_request`, `too_many`. While other "
-            "results of 50,000 or more responses are being counted, results of so many are `503 "
-            "unavailable`; retry after `Retry-After` seconds. From 10,000,000 responses on, filtered and "
-            "segmented results, and any with scores or declared fields, are counted in the background: the "
-            "response is `202` with the progress until they are there; request the same address again after "
-            "`Retry-After` seconds. Unknown fields, and fields with too many values, may be refused then. "
-            "Results are returned as they were counted for ten minutes, or until an answer "
-            "changes if that is later. While two other parts of the project are being counted, the response "
-            "is `503`. "
-            "Every role may read the results of a `transparent` project; otherwise only its creator and "
-            "admins may. If results are shared (`settings.share_results`), every role may read them, but "
-            "without filters and segments, because these could single out a person; results of an "
-            "anonymous project are then those of the page at `info.results_url`: questions with fewer than "
-            "5 answers are null, and figures and counts stay as they were last shown until at least 5 "
-            "responses differ, and scores and calculated results are left out. On other projects these "
-            "readers get questions with conditions only over at least 5 answers, and of scores and "
-            "calculated results the mean, and the values that at least 5 responses have. "
-            "For role member a project that is not active is `404 not_found`."
+            "Returns distributions, statistics, rankings and where respondents left, over every response at "
+            "this moment, without AI or credits, and how many answers mention which theme, where an analysis "
+            "has read them. First the questions and content blocks in script order, then removed questions "
+            "that have answers. Filters are those of the responses listing. `segment_by` repeats the figures "
+            "of every block for each option of one choice, each point of one scale, or what else divides "
+            "responses. A respondent who chose several options of a multi punch is in several segments. Both "
+            "also take fields of `metadata`: a filter `field.campaign=mail`, and `segment_by=field.campaign` "
+            "for a segment of each value and one of responses without the field. Values and times make at "
+            "most 100 segments. The number of segments times that of all entries may be 50,000 at most; "
+            "entries are the options and points of all blocks (a block without any counts as one), 11 for "
+            "each bucket and for all of them together, 100 for each calculated block, 21 for each declared "
+            "field, and 15 for each open question that an analysis has read. With more the response is `400 "
+            "invalid_request`, `too_many`. While other results of 50,000 or more responses are being "
+            "counted, results of so many are `503 unavailable`; retry after `Retry-After` seconds. From "
+            "10,000,000 responses on, filtered and segmented results, and any with scores or declared "
+            "fields, are counted in the background: the response is `202` with the progress until they are "
+            "there; request the same address again after `Retry-After` seconds. Unknown fields, and fields "
+            "with too many values, may be refused then. Results are returned as they were counted for ten "
+            "minutes, or until an answer changes if that is later. While two other parts of the project are "
+            "being counted, the response is `503`. Every role may read the results of a `transparent` "
+            "project; otherwise only its creator and admins may. If results are shared "
+            "(`settings.share_results`), every role may read them, but without filters and segments, because "
+            "these could single out a person; results of an anonymous project are then those of the page at "
+            "`info.results_url`: questions with fewer than 5 answers are null, and figures and counts stay "
+            "as they were last shown until at least 5 responses differ, and scores and calculated results "
+            "are left out. On other projects these readers get questions with conditions only over at least "
+            "5 answers, and of scores and calculated results the mean, and the values that at least 5 "
+            "responses have. For role member a project that is not active is `404 not_found`."
         ),
         parameters=[ResultsIn, PARAMETER],
         responses={200: ResultsOut, 202: ResultsCountOut},
@@ -447,13 +443,13 @@ class ResultsViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Cross two questions",
         description=(
-            "How many responses are in each row and each column, with shares, and whether that is more "
-            "than chance: over every response at this moment, without AI or credits. `rows` and `columns` "
-            "are two questions, or what else divides responses, and filters are those of results. Responses "
-            "without an answer to both are not in the table. A table has at most 2,500 cells. Keys that may "
-            "not read single responses get `403 forbidden`, because a cell could single out a person. Of "
-            "many responses the table is counted, refused and repeated as results are: `202` with the "
-            "progress from 10,000,000 responses on."
+            "Counts how many responses are in each row and each column, with shares, and whether that is "
+            "more than chance: over every response at this moment, without AI or credits. `rows` and "
+            "`columns` are two questions, or what else divides responses, and filters are those of results. "
+            "Responses without an answer to both are not in the table. A table has at most 2,500 cells. Keys "
+            "that may not read single responses get `403 forbidden`, because a cell could single out a "
+            "person. Of many responses the table is counted, refused and repeated as results are: `202` with "
+            "the progress from 10,000,000 responses on."
         ),
         parameters=[CrossIn, PARAMETER],
         responses={200: CrossTableOut, 202: ResultsCountOut},
@@ -485,12 +481,13 @@ class ResultsViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Count begun and completed responses over time",
         description=(
-            "How many conversations were begun and completed on each day, or in each week or month of longer "
-            "times, and how many were asked each question, answered it, and left there. Filters are those of "
-            "results. Days are in UTC. For whoever may read single responses. Net promoter scores over time "
-            "are in the results with `segment_by=completed.week`. Projects with 10,000,000 responses or "
-            "more are `400 invalid_request`, `too_large`. While other results of 50,000 or more responses "
-            "are being counted, the response may be `503 unavailable`; retry after `Retry-After` seconds."
+            "Counts how many conversations were begun and completed on each day, or in each week or month of "
+            "longer times, and how many were asked each question, answered it, and left there. Filters are "
+            "those of results. Days are in UTC. For whoever may read single responses. Net promoter scores "
+            "over time are in the results with `segment_by=completed.week`. Projects with 10,000,000 "
+            "responses or more are `400 invalid_request`, `too_large`. While other results of 50,000 or more "
+            "responses are being counted, the response may be `503 unavailable`; retry after `Retry-After` "
+            "seconds."
         ),
         parameters=[FilteredResponses, PARAMETER],
         responses=ProjectParticipationOut,

@@ -158,12 +158,11 @@ class ScriptViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read the script of a project",
         description=(
-            "The script can be sent back with `PUT` as it was read. The `ETag` is the script's revision. "
-            "`warnings` lists fields that are valid but may not do what the author expects.\n\n"
-            "For role member, who may be a respondent, `correct_answer_ids`, `correct_answer_index`, "
-            "`correct_answer_indexes`, "
-            "`score_values`, `calculated_formula`, `when_correct` and `when_incorrect` are null, and "
-            "`warnings` is empty."
+            "Returns the script. It can be sent back with `PUT` as it was read. The `ETag` is the script's "
+            "revision. `warnings` lists fields that are valid but may not do what the author expects.\n\nFor "
+            "role member, who may be a respondent, `correct_answer_ids`, `correct_answer_index`, "
+            "`correct_answer_indexes`, `score_values`, `calculated_formula`, `when_correct` and "
+            "`when_incorrect` are null, and `warnings` is empty."
         ),
         parameters=[ScriptQuery],
         responses={200: ref("Script")},
@@ -308,7 +307,7 @@ class ScriptViewSet(OwnWorkViewSet):
 
     @_changes_block(
         operation_id="blocks_put",
-        description="Same as `PATCH`: changes the fields in the request.",
+        description="Changes the fields in the request, as `PATCH` does.",
     )
     @once
     def put_block(self, request: Request, project_id: int, block_id: int) -> Response:

@@ -91,9 +91,9 @@ class TemplateViewSet(CommunityViewSet):
         tags=[TAG],
         summary="List templates",
         description=(
-            "Ready-made surveys and polls in English, sorted by category and name. To create a project from "
-            "one, send its id as `template` to `POST .../projects`. If no language model is connected, an "
-            "`intent` selects and fills in the best matching template."
+            "Returns ready-made surveys and polls in English, sorted by category and name. To create a "
+            "project from one, send its id as `template` to `POST .../projects`. If no language model is "
+            "connected, an `intent` selects and fills in the best matching template."
         ),
         parameters=[TemplatesIn],
         responses=TemplateOut(many=True),

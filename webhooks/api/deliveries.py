@@ -116,9 +116,10 @@ class DeliveryViewSet(CommunityViewSet):
         tags=[TAG],
         summary="List a webhook's deliveries",
         description=(
-            "Newest first. A delivery is one event for one webhook, with the outcome of its last attempt. "
-            "Deliveries about responses to anonymous projects have random ids and times rounded to the hour, "
-            "or to the day if the project rounds to days, so their order reveals nothing."
+            "Returns the deliveries, newest first. A delivery is one event for one webhook, with the outcome "
+            "of its last attempt. Deliveries about responses to anonymous projects have random ids and times "
+            "rounded to the hour, or to the day if the project rounds to days, so their order reveals "
+            "nothing."
         ),
         parameters=[DeliveriesIn],
         responses=DeliveryOut(many=True),

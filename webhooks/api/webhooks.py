@@ -159,7 +159,9 @@ class WebhookViewSet(CommunityViewSet):
         operation_id="webhooks_list",
         tags=[TAG],
         summary="List webhooks",
-        description="Newest first. Every operation on webhooks requires the role admin.",
+        description=(
+            "Returns the webhooks, newest first. Every operation on webhooks requires the role admin."
+        ),
         parameters=[PageIn],
         responses=WebhookOut(many=True),
         examples=[OpenApiExample("One webhook", examples.WEBHOOK, response_only=True)],
@@ -196,7 +198,10 @@ class WebhookViewSet(CommunityViewSet):
         operation_id="webhooks_get",
         tags=[TAG],
         summary="Read a webhook",
-        description="`disabled_reason` says why the service switched the webhook off; otherwise it is null.",
+        description=(
+            "Returns one webhook. `disabled_reason` says why the service switched the webhook off; otherwise "
+            "it is null."
+        ),
         responses=WebhookOut,
         examples=[OpenApiExample("A webhook", examples.WEBHOOK, response_only=True)],
     )
@@ -236,7 +241,9 @@ class WebhookViewSet(CommunityViewSet):
         operation_id="webhooks_delete",
         tags=[TAG],
         summary="Delete a webhook",
-        description="Also deletes its deliveries. Nothing more is sent, not even deliveries that are due.",
+        description=(
+            "Deletes the webhook and its deliveries. Nothing more is sent, not even deliveries that are due."
+        ),
         responses={204: None},
     )
     @once
@@ -251,7 +258,7 @@ class WebhookViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Rotate a webhook's secret",
         description=(
-            "Answers a new `secret`. The old one also signs for 24 hours, or until the next rotation: "
+            "Returns a new `secret`. The old one also signs for 24 hours, or until the next rotation: "
             "`webhook-signature` contains a signature by each, separated by a space, so that the receiver "
             "can switch over without losing events."
         ),
@@ -272,7 +279,7 @@ class WebhookViewSet(CommunityViewSet):
         summary="Ping a webhook",
         description=(
             "Sends the event `webhook.ping` to this webhook, even if it is off or its `events` do not "
-            'include it. Its `data` is `{"webhook": Webhook}`. Answers the delivery; read it again to see '
+            'include it. Its `data` is `{"webhook": Webhook}`. Returns the delivery; read it again to see '
             "its outcome."
         ),
         request=None,

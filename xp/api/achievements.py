@@ -48,7 +48,7 @@ class AchievementViewSet(CommunityViewSet):
         tags=[TAG],
         summary="List achievements",
         description=(
-            "All achievements of the community, ordered by number. A project that grants its own "
+            "Returns all achievements of the community, ordered by number. A project that grants its own "
             "achievement also names it. A script may grant further numbers; until somebody names them they "
             "are called `Achievement <number>`."
         ),

@@ -148,7 +148,7 @@ class MemberViewSet(CommunityViewSet):
         tags=[TAG],
         summary="List members",
         description=(
-            f"All members, including those who have left (see `left_at`). {ABOUT_MEMBERS}\n\n"
+            f"Returns all members, including those who have left (see `left_at`). {ABOUT_MEMBERS}\n\n"
             "In the order of ranks, members change places while you read, so pages may repeat some and leave "
             "out others. To keep a copy, read all with `sort=id`, going on with the last id as `after`. "
             "Later, read who has changed with `updated_after`, from a minute before your last reading on: "
@@ -181,7 +181,7 @@ class MemberViewSet(CommunityViewSet):
         operation_id="members_get",
         tags=[TAG],
         summary="Read a member",
-        description=f"Also finds a member who has left. {ABOUT_MEMBERS}",
+        description=f"Returns one member, also one who has left. {ABOUT_MEMBERS}",
         responses=MemberOut,
         examples=[OpenApiExample("A member", MEMBER_EXAMPLE, response_only=True)],
     )
@@ -276,7 +276,7 @@ class LeaderboardViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Read the leaderboard",
         description=(
-            "The present members who have XP, most XP first; equal members are ordered by id. "
+            "Returns the present members who have XP, most XP first; equal members are ordered by id. "
             "`period=month` orders and ranks by the XP of the current calendar month (UTC), `period=all` by "
             "`xp_total`. Equal members share a rank (1, 1, 3), also across pages. `409 conflict` if the "
             "community's `use_leader_board` is false."

@@ -1,0 +1,519 @@
+"""The reference of `/docs`: the OpenAPI description as data for templates, read once for each process.
+
+Operations are grouped by their tag. A group also has the objects that no group before it uses, so that a
+reader finds them beside the operations.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from django.urls import reverse
+from django.utils.text import slugify
+from markupsafe import Markup
+
+from config import documents, openapi
+
+Json = dict[str, Any]
+
+TAGS = (
+    "Communities",
+    "Members",
+    "Projects",
+    "Scripts",
+    "Templates",
+    "Conversations",
+    "Responses",
+    "Analysis",
+    "Personal links",
+    "Webhooks",
+    "Webhook deliveries",
+    "Events",
+    "API keys",
+    "Audit trail",
+)
+JSON = "application/json"
+_WHO = "Who may call: "
+_PLACE = re.compile(r"\{(\w+)\}")
+_LEAD = re.compile(r"\*\*([^*]+)\*\*\s*")
+_MOST_VALUES = 8  # that are listed beside a field
+_DEEPEST = 6  # levels of an example
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of an object, or a parameter: its type and its limits in words."""
+
+    name: str
+    type: Markup
+    description: Markup
+    is_required: bool = False
+    place: str = ""  # of a parameter: `path`, `query` or `header`
+    value: str = ""  # an example
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """A component of the description that has fields, or is one of several others."""
+
+    name: str
+    description: Markup
+    fields: Sequence[Field]
+    kinds: Sequence[Markup] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A status that refuses a request, with the codes of its errors."""
+
+    status: str
+    name: str
+    codes: Sequence[str]
+    description: Markup
+
+
+class Sample(NamedTuple):
+    """An example in one language. `language` is one of `documents.LANGUAGES`."""
+
+    language: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of the interface, or the delivery of one type of events."""
+
+    id: str
+    method: str
+    path: str
+    title: str
+    description: Markup
+    words: str  # its description, for the search
+    who: Markup
+    parameters: Sequence[Field]
+    body: Sequence[Field]
+    body_type: Markup
+    answers: Sequence[tuple[str, Markup]]
+    example: str
+    sent: str
+    refusals: Sequence[Refusal]
+    samples: Sequence[Sample]
+
+    @property
+    def is_write(self) -> bool:
+        return self.method not in ("GET", "EVENT")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The operations of a tag, and the objects that they use and no group before."""
+
+    name: str
+    operations: list[Operation] = field(default_factory=list)
+    objects: list[Object] = field(default_factory=list)
+
+    @property
+    def slug(self) -> str:
+        return slugify(self.name)
+
+
+def address_of(slug: str) -> str:
+    """Return the address of the page of a group."""
+    return reverse("docs-reference-group", args=[slug])
+
+
+@cache
+def groups() -> Mapping[str, Group]:
+    """Return the groups by the last part of their addresses, in the order of the menu."""
+    return _Reader(openapi.description()).groups()
+
+
+@cache
+def introduction() -> Sequence[tuple[str, str, Markup]]:
+    """Return the parts of the description's introduction: heading, anchor, text. The first has no heading."""
+    parts = list[tuple[str, list[str]]]([("", [])])
+    for paragraph in str(openapi.description()["info"]["description"]).split("\n\n"):
+        if lead := _LEAD.match(paragraph):  # `**Keys.** Every request …`, or `**Errors** are …`
+            heading = lead[1].removesuffix(".")
+            parts.append((heading, []))
+            paragraph = (
+                paragraph[lead.end() :] if heading != lead[1] else f"{heading} {paragraph[lead.end() :]}"
+            )
+        parts[-1][1].append(paragraph)
+    return [(heading, slugify(heading), documents.rendered("\n\n".join(texts))) for heading, texts in parts]
+
+
+@cache
+def refusals() -> Sequence[Refusal]:
+    """Return the refusals that operations share, by status."""
+    description = openapi.description()
+    shared = description["components"]["responses"].values()
+    found = {each.status: each for each in map(_refusal, _statuses(description), shared) if each.codes}
+    return [found[status] for status in sorted(found)]
+
+
+def _statuses(description: Json) -> Iterator[str]:
+    """The status of each shared response, in the order of the components."""
+    for name in description["components"]["responses"]:
+        yield next(str(each.value) for each in HTTPStatus if slugify(each.phrase) == slugify(_words(name)))
+
+
+def _refusal(status: str, response: Json) -> Refusal:
+    examples = response.get("content", {}).get(JSON, {}).get("examples", {}).values()
+    codes = list(dict.fromkeys(each["value"]["error"] for each in examples))
+    name = HTTPStatus(int(status)).phrase
+    return Refusal(status, name, codes, documents.rendered(response["description"]))
+
+
+def _words(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+
+
+class _Reader:
+    """Reads one description. Objects belong to the first group whose operations reach them."""
+
+    def __init__(self, description: Json) -> None:
+        self._description = description
+        self._components: Json = description["components"]
+        self._schemas: Json = self._components["schemas"]
+        self._group_of: dict[str, str] = {}
+
+    def groups(self) -> Mapping[str, Group]:
+        by_tag: dict[str, list[tuple[str, str, Json]]] = {tag: [] for tag in TAGS}
+        for path, methods in self._description["paths"].items():
+            for method, operation in methods.items():
+                by_tag[operation["tags"][0]].append((method.upper(), path, operation))
+        for name, methods in self._description["webhooks"].items():
+            by_tag["Events"].append(("EVENT", name, methods["post"]))
+        for tag, found in by_tag.items():
+            for _, _, operation in found:
+                self._claim(operation, slugify(tag))
+        made = [Group(tag, [self._operation(*each) for each in found]) for tag, found in by_tag.items()]
+        by_slug = {group.slug: group for group in made}
+        for name in self._group_of:
+            if (each := self._object(name)) is not None:
+                by_slug[self._group_of[name]].objects.append(each)
+        return by_slug
+
+    def _claim(self, node: Any, slug: str) -> None:
+        if isinstance(node, list):
+            for each in node:
+                self._claim(each, slug)
+        elif isinstance(node, dict):
+            for key, value in node.items():
+                if key == "$ref" and value.startswith("#/components/"):
+                    kind, name = value.split("/")[2:]
+                    if kind == "schemas" and name not in self._group_of:
+                        self._group_of[name] = slug
+                        self._claim(self._schemas[name], slug)
+                    elif kind == "parameters":
+                        self._claim(self._components[kind][name], slug)
+                elif key not in ("example", "examples"):
+                    self._claim(value, slug)
+
+    # --- Operations -----------------------------------------------------------------------------------
+
+    def _operation(self, method: str, path: str, operation: Json) -> Operation:
+        words, _, who = operation["description"].partition(_WHO)
+        parameters = [self._resolved(each) for each in operation.get("parameters", [])]
+        content = self._resolved(operation.get("requestBody", {})).get("content", {})
+        schema = content.get(JSON, {}).get("schema", {})
+        examples = [each["value"] for each in content.get(JSON, {}).get("examples", {}).values()]
+        sent = examples[0] if examples else self._example(schema) if schema and method == "EVENT" else None
+        answers = [each for each in operation["responses"].items() if each[0] < "4" or each[0] == "default"]
+        made = Operation(
+            id=operation["operationId"],
+            method=method,
+            path=path,
+            title=operation["summary"],
+            description=documents.rendered(words),
+            words=words,
+            who=documents.rendered(who).removeprefix(Markup("<p>")).removesuffix(Markup("</p>\n")),
+            parameters=[self._parameter(each) for each in parameters],
+            body=self._fields(schema),
+            body_type=self._type(schema) if schema else Markup(""),
+            answers=[(status, self._answer(each)) for status, each in answers],
+            example=self._response_example(answers) if method != "EVENT" else "",
+            sent=_pretty(sent) if sent is not None else "",
+            refusals=[
+                _refusal(status, self._resolved(each))
+                for status, each in operation["responses"].items()
+                if "400" <= status < "600" and method != "EVENT"
+            ],
+            samples=() if method == "EVENT" else _samples(method, path, _query(parameters), sent),
+        )
+        return made
+
+    def _parameter(self, parameter: Json) -> Field:
+        return Field(
+            parameter["name"],
+            self._type(parameter.get("schema", {})),
+            documents.rendered(parameter.get("description", "")),
+            bool(parameter.get("required")),
+            parameter["in"],
+        )
+
+    def _answer(self, response: Json) -> Markup:
+        response = self._resolved(response)
+        schema = response.get("content", {}).get(JSON, {}).get("schema")
+        if schema:
+            return self._type(schema)
+        return documents.rendered(response["description"] or "The file.")
+
+    def _response_example(self, answers: Sequence[tuple[str, Json]]) -> str:
+        for _, response in answers:
+            content = self._resolved(response).get("content", {}).get(JSON)
+            if content:
+                return _pretty(self._example(content["schema"]))
+        return ""
+
+    # --- Objects --------------------------------------------------------------------------------------
+
+    def _object(self, name: str) -> Object | None:
+        """The component as an object; None for an enumeration, whose values stand at its fields."""
+        schema = self._schemas[name]
+        kinds = [self._type(each) for each in schema.get("oneOf", schema.get("anyOf", []))]
+        fields = self._fields(schema)
+        if not fields and not kinds:
+            return None
+        return Object(name, documents.rendered(schema.get("description", "")), fields, kinds)
+
+    def _fields(self, schema: Json) -> Sequence[Field]:
+        schema = self._merged(schema)
+        required = schema.get("required", ())
+        return [
+            Field(
+                name,
+                self._type(each),
+                documents.rendered(self._said(each)),
+                name in required,
+                value=json.dumps(each["examples"][0], ensure_ascii=False) if each.get("examples") else "",
+            )
+            for name, each in schema.get("properties", {}).items()
+        ]
+
+    def _said(self, schema: Json) -> str:
+        """The description of a field, with the values of its enumeration, and its limits."""
+        texts = [schema.get("description", "")]
+        if values := self._values(schema):
+            listed = ", ".join(f"`{value}`" for value in values[:_MOST_VALUES])
+            texts.append(f"One of {listed}{' …' if len(values) > _MOST_VALUES else ''}.")
+        limits = [
+            words.format(schema[key])
+            for key, words in (
+                ("minimum", "at least {:,}"),
+                ("maximum", "at most {:,}"),
+                ("maxLength", "at most {:,} characters"),
+                ("maxItems", "at most {:,} elements"),
+            )
+            if isinstance(schema.get(key), int | float) and abs(schema[key]) < 1e15
+        ]
+        if limits:
+            text = ", ".join(limits)
+            texts.append(f"{text[0].upper()}{text[1:]}.")
+        if schema.get("readOnly"):
+            texts.append("Read-only.")
+        return " ".join(filter(None, texts))
+
+    def _values(self, schema: Json) -> Sequence[str]:
+        for each in [schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())]:
+            found = self._resolved(each)
+            if "enum" in found:
+                return [str(value) for value in found["enum"] if value is not None]
+        return [schema["const"]] if isinstance(schema.get("const"), str) else []
+
+    def _type(self, schema: Json) -> Markup:
+        """The type in words, with links to objects."""
+        if "$ref" in schema:
+            name = schema["$ref"].rpartition("/")[2]
+            target = self._resolved(schema)
+            if "enum" in target:
+                return Markup("text")
+            slug = self._group_of.get(name)
+            address = f"{address_of(slug)}#{name}" if slug else f"#{name}"
+            return Markup('<a href="{}">{}</a>').format(address, name)
+        for key in ("oneOf", "anyOf"):
+            if key in schema:
+                parts = list(dict.fromkeys(map(self._type, schema[key])))
+                return Markup(" or ").join(parts)
+        if len(schema.get("allOf", ())) == 1:
+            return self._type(schema["allOf"][0])
+        kinds = schema.get("type", "object")
+        names = [self._kind(each, schema) for each in ([kinds] if isinstance(kinds, str) else kinds)]
+        return Markup(" or ").join(names)
+
+    def _kind(self, kind: str, schema: Json) -> Markup:
+        if kind == "array":
+            return Markup("list of ") + self._type(schema.get("items", {}))
+        if kind == "object" and isinstance(more := schema.get("additionalProperties"), dict):
+            return Markup("map of ") + self._type(more)
+        if kind == "string":
+            return Markup(
+                {"date-time": "time", "uuid": "UUID", "uri": "address"}.get(schema.get("format", ""), "text")
+            )
+        return Markup({"boolean": "true or false", "object": "object", "number": "number"}.get(kind, kind))
+
+    def _resolved(self, node: Json) -> Json:
+        while "$ref" in node:
+            kind, name = node["$ref"].split("/")[2:]
+            node = self._components[kind][name]
+        return node
+
+    def _merged(self, schema: Json) -> Json:
+        """The schema of an object with the parts of `allOf` in one."""
+        schema = self._resolved(schema)
+        if "allOf" not in schema:
+            return schema
+        parts = [self._merged(each) for each in schema["allOf"]]
+        properties = {name: each for part in parts for name, each in part.get("properties", {}).items()}
+        required = [name for part in parts for name in part.get("required", ())]
+        examples = [example for part in parts for example in part.get("examples", ())]
+        return {"properties": properties, "required": required} | ({"examples": examples} if examples else {})
+
+    def _example(self, schema: Json, depth: int = 0) -> Any:
+        """A value of the schema: its own example, or one that is made of those of its parts."""
+        if "example" in schema:
+            return schema["example"]
+        schema = self._merged(schema)
+        if schema.get("examples"):
+            return schema["examples"][0]
+        if "const" in schema or "enum" in schema:
+            return schema.get("const", (schema.get("enum") or [None])[0])
+        for key in ("oneOf", "anyOf"):
+            if key in schema:
+                return self._example(schema[key][0], depth + 1)
+        if depth > _DEEPEST:
+            return None
+        if "properties" in schema:
+            return {name: self._example(each, depth + 1) for name, each in schema["properties"].items()}
+        kinds = schema.get("type", "object")
+        match kinds if isinstance(kinds, str) else kinds[0]:
+            case "array":
+                return [self._example(schema.get("items", {}), depth + 1)]
+            case "string":
+                return _TEXTS.get(schema.get("format", ""), "text")
+            case "integer" | "number":
+                return max(schema.get("minimum", 1), 1)
+            case "boolean":
+                return True
+        return {}
+
+
+_TEXTS = {
+    "date-time": "2026-01-31T09:30:00Z",
+    "uuid": "019c1234-5678-7abc-8def-0123456789ab",
+    "uri": "https://example.org",
+}
+
+
+# --- Samples ------------------------------------------------------------------------------------------
+
+
+def _pretty(value: Any) -> str:
+    """JSON with short objects and lists on one line."""
+
+    def write(part: Any, indent: int) -> str:
+        line = json.dumps(part, ensure_ascii=False)
+        if not isinstance(part, dict | list) or len(line) + indent <= 76 or not part:
+            return line
+        inner, open_, close = " " * (indent + 2), *("{}" if isinstance(part, dict) else "[]")
+        if isinstance(part, dict):
+            rows = [f"{json.dumps(key)}: {write(each, indent + 2)}" for key, each in part.items()]
+        else:
+            rows = [write(each, indent + 2) for each in part]
+        return f"{open_}\n{inner}" + f",\n{inner}".join(rows) + f"\n{' ' * indent}{close}"
+
+    return write(value, 0)
+
+
+def _query(parameters: Sequence[Json]) -> str:
+    """The required parameters of the query, as an example."""
+    needed = [each["name"] for each in parameters if each["in"] == "query" and each.get("required")]
+    return "&".join(f"{name}={'csv' if name == 'format' else 'a_block'}" for name in needed)
+
+
+def _samples(method: str, path: str, query: str, sent: Any) -> Sequence[Sample]:
+    """The same request in each language."""
+    target = path + (f"?{query}" if query else "")
+    return [_curl(method, target, sent), _python(method, target, sent), _typescript(method, target, sent)]
+
+
+def _constant(place: re.Match[str]) -> str:
+    return place[1].removesuffix("_id").upper()
+
+
+def _curl(method: str, path: str, sent: Any) -> Sample:
+    address = _PLACE.sub(lambda place: f"${_constant(place)}", path)
+    verb = "" if method == ("GET" if sent is None else "POST") else f"-X {method} "
+    lines = [f'curl {verb}"$SITE{address}"', '-H "X-API-Key: $KEY"']
+    if method != "GET":
+        lines.append('-H "Idempotency-Key: $(openssl rand -hex 16)"')
+    if sent is not None:
+        body = _pretty(sent).replace("'", "'\\''")
+        lines += ['-H "Content-Type: application/json"', f"-d '{body}'"]
+    return Sample("sh", " \\\n  ".join(lines))
+
+
+def _python(method: str, path: str, sent: Any) -> Sample:
+    constants = ["SITE", "KEY", *map(_constant, _PLACE.finditer(path))]
+    address = _PLACE.sub(lambda place: f"{{{_constant(place)}}}", path)
+    headers = ['"X-API-Key": KEY']
+    headers += ['"Idempotency-Key": str(uuid.uuid4())'] if method != "GET" else []
+    headers += ['"Content-Type": "application/json"'] if sent is not None else []
+    imports = ["json", "os", "urllib.request", *(["uuid"] if method != "GET" else [])]
+    body = f"body = {_literal(sent)}\n" if sent is not None else ""
+    data = "\n    data=json.dumps(body).encode()," if sent is not None else ""
+    is_empty = method == "DELETE"
+    shown = "print(response.status)" if is_empty else "print(json.load(response))"
+    if "/export" in path:
+        shown = "print(response.read().decode())"
+    if shown == "print(response.status)" and sent is None:
+        imports.remove("json")
+    if "/export" in path:
+        imports.remove("json")
+    lines = "\n".join(f"import {each}" for each in imports)
+    names = "\n".join(f'{each} = os.environ["{each}"]' for each in constants)
+    code = (
+        f"{lines}\n\n{names}\n\n{body}request = urllib.request.Request(\n"
+        f'    f"{{SITE}}{address}",{data}\n'
+        f"    headers={{{', '.join(headers)}}},\n"
+        f'    method="{method}",\n)\n'
+        f"with urllib.request.urlopen(request) as response:\n    {shown}"
+    )
+    return Sample("python", code)
+
+
+def _typescript(method: str, path: str, sent: Any) -> Sample:
+    constants = ["SITE", "KEY", *map(_constant, _PLACE.finditer(path))]
+    address = _PLACE.sub(lambda place: f"${{{_constant(place)}}}", path)
+    headers = ['"X-API-Key": KEY!']
+    headers += ['"Idempotency-Key": crypto.randomUUID()'] if method != "GET" else []
+    headers += ['"Content-Type": "application/json"'] if sent is not None else []
+    body = f"\n  body: JSON.stringify({_indented(_pretty(sent))})," if sent is not None else ""
+    code = (
+        f"const {{ {', '.join(constants)} }} = process.env;\n\n"
+        f"const response = await fetch(`${{SITE}}{address}`, {{\n"
+        f'  method: "{method}",\n'
+        f"  headers: {{ {', '.join(headers)} }},{body}\n}});\n"
+        "if (!response.ok) throw new Error(await response.text());\n"
+    )
+    shown = "response.status" if method == "DELETE" else "await response.json()"
+    return Sample("ts", code + f"console.log({'await response.text()' if '/export' in path else shown});")
+
+
+def _literal(value: Any) -> str:
+    """JSON as Python writes it."""
+    text = _pretty(value)
+    outside = re.compile(r'"(?:\\.|[^"\\])*"|\b(?:true|false|null)\b')
+    words = {"true": "True", "false": "False", "null": "None"}
+    return outside.sub(lambda found: words.get(found[0], found[0]), text)
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")
