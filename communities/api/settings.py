@@ -179,6 +179,9 @@ class SettingsViewSet(CommunityViewSet):
         "partial_update": Role.ADMIN,
     }
 
+    def lock(self, **kwargs: Any) -> None:
+        settings.lock(community_id=self.actor.community_id)
+
     @extend_schema(
         operation_id="settings_get",
         tags=["Communities"],

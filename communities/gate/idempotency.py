@@ -56,6 +56,8 @@ class View(Protocol):
 
     def finish(self, response: Response | HttpResponse) -> HttpResponse: ...
 
+    def if_unchanged(self, write: Callable[[], Response]) -> Response: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -90,7 +92,8 @@ def _once(handler: Action, prepare: Callable[[Any, Claim | None], object] | None
         claim = _claim_of(view, request)
         if prepare is not None:
             kwargs["prepared"] = prepare(view, claim)
-        return _act(claim, view, functools.partial(handler, view, request, *args, **kwargs))
+        write = functools.partial(handler, view, request, *args, **kwargs)
+        return _act(claim, view, functools.partial(view.if_unchanged, write))
 
     wrapped.is_once = True  # type: ignore[attr-defined]
     return cast(Action, wrapped)

@@ -29,7 +29,15 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     ),
 )
 
-
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description=(
+        "The `ETag` of the object as it was read. If the object has changed since, the write is "
+        "`409 conflict`."
+    ),
+)
 _WHO = {
     Role.MEMBER: "any key",
     Role.CREATOR: "a key of role `creator` or `admin`",
@@ -51,7 +59,10 @@ _NAMES = {
 
 class AutoSchema(SpectacularSchema):
     def get_override_parameters(self) -> list[Any]:
-        return [IDEMPOTENCY_KEY] if self._is_write() else []
+        if not self._is_write():
+            return []
+        view: Any = self.view  # a CommunityViewSet
+        return [IDEMPOTENCY_KEY, *([IF_MATCH] if view.takes_if_match(self.method) else [])]
 
     def get_description(self) -> str:  # type: ignore[override] # so it is in drf-spectacular
         return ""  # A view's docstring is for developers.

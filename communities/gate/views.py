@@ -8,7 +8,6 @@ CPU for each request.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from itertools import islice
@@ -27,7 +26,7 @@ from communities.gate import authentication, bodies, envelope, permissions, thro
 from communities.gate.authentication import Caller
 from communities.gate.bodies import Element
 from communities.gate.envelope import MethodNotAllowed, RateLimited
-from communities.gate.etags import etag_of
+from communities.gate.etags import digest_tag, parse_if_match, state_of
 from communities.gate.pagination import Rows, paginate
 from communities.gate.throttling import Allowance
 from communities.gate.validation import (
@@ -39,7 +38,16 @@ from communities.gate.validation import (
 from communities.ground import wire
 from communities.ground.actors import Actor, Role
 from communities.ground.cached import cached_property
-from communities.ground.errors import ActorGone, Forbidden, InvalidRequest, NotFound, ViolationJson, and_more
+from communities.ground.errors import (
+    ActorGone,
+    Conflict,
+    Forbidden,
+    InvalidRequest,
+    NotFound,
+    ViolationJson,
+    and_more,
+)
+from communities.ground.transactions import in_transaction
 from communities.ground.words import shortened
 from communities.services.trail import presence
 
@@ -49,6 +57,7 @@ MAX_IGNORED = 1_000
 MAX_IGNORED_PATH = 300  # A path has at most this many characters.
 OPTIONS = "options"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+CHANGING_METHODS = frozenset({"PUT", "PATCH", "DELETE"})
 
 Shape = type[serializers.Serializer[Any]]
 
@@ -67,8 +76,9 @@ class CommunityViewSet(viewsets.ViewSet):
     `with_lines` lists the writes whose body may be lines of JSON (`elements`). `with_files` lists the
     writes whose body contains a file, and `with_questionnaire` those with a larger one. `with_decimals` lists
     the writes that receive numbers with a point as Decimals, with every digit that was sent. `reads_conflict`
-    makes the OpenAPI description say that reading may be refused because of the object's state. Actions raise
-    refusals.
+    makes the OpenAPI description say that reading may be refused because of the object's state. A viewset
+    with `lock` takes `If-Match`. `figures` are the paths of fields of its object that change without a write
+    to it. Actions raise refusals.
     """
 
     noun: ClassVar[str]
@@ -80,6 +90,7 @@ class CommunityViewSet(viewsets.ViewSet):
     with_questionnaire: ClassVar[frozenset[str]] = frozenset()
     with_decimals: ClassVar[frozenset[str]] = frozenset()
     reads_conflict: ClassVar[bool] = False
+    figures: ClassVar[frozenset[str]] = frozenset()
     key: Caller
     actor: Actor
     at: datetime
@@ -168,6 +179,10 @@ class CommunityViewSet(viewsets.ViewSet):
     def hide(self, **kwargs: Any) -> None:
         """Raise NotFound if the caller's role must not see the object that the path names."""
 
+    def lock(self, **kwargs: Any) -> None:
+        """Lock the object that the path names, exactly as the services that change it do."""
+        raise NotImplementedError
+
     def finish(self, response: Response | HttpResponse) -> HttpResponse:
         """Render an action's response as JSON, and list the ignored fields in a header."""
         if not isinstance(response, Response):
@@ -183,17 +198,53 @@ class CommunityViewSet(viewsets.ViewSet):
             if name.lower() != "content-type":
                 rendered[name] = value
         self._name_ignored(rendered)
-        if self.request.method in SAFE_METHODS and response.status_code == 200:
-            return self._unless_known(rendered)
+        if response.status_code != 200:
+            return rendered
+        if self.request.method in SAFE_METHODS:
+            return self._unless_known(rendered, response.data)
+        if "ETag" not in rendered and self.takes_if_match(self.request.method):
+            # Such a write returns the object as it is read.
+            rendered["ETag"] = digest_tag(response.data, rendered.content, figures=self.figures)
         return rendered
 
-    def _unless_known(self, response: HttpResponse) -> HttpResponse:
+    def takes_if_match(self, method: str | None) -> bool:
+        """Whether a request may change the object that GET returns at this address (rule 11.80)."""
+        has_lock = type(self).lock is not CommunityViewSet.lock
+        actions = cast(Mapping[str, str], self.action_map)
+        return has_lock and "get" in actions and method in CHANGING_METHODS
+
+    def if_unchanged(self, write: Callable[[], Response]) -> Response:
+        """Call a write, under the lock of its object if the request has `If-Match` (rule 11.80).
+
+        Raises Conflict if the header does not name the object's present state. Where there is no object to
+        read, the header is ignored.
+        """
+        header, takes = self.request.headers.get("If-Match"), self.takes_if_match(self.request.method)
+        states = parse_if_match(header) if header is not None and takes else None
+        if states is None:
+            return write()
+        names = {name: value for name, value in self.kwargs.items() if name != "community_id"}
+        with in_transaction:
+            self.lock(**names)
+            response = getattr(self, cast(Mapping[str, str], self.action_map)["get"])(self.request, **names)
+            tag = response.headers.get("ETag") or digest_tag(
+                response.data, wire.render(response.data), figures=self.figures
+            )
+            if state_of(tag) not in states:
+                raise Conflict(
+                    "This object has changed since the version that `If-Match` names. Read it again and "
+                    "repeat your change."
+                )
+            return write()
+
+    def _unless_known(self, response: HttpResponse, data: Any) -> HttpResponse:
         """The response with an ETag, or 304 without content if the client has this response (RFC 9110).
 
         The tag of a script is its revision, which does not cover what query parameters add.
         """
         if "ETag" not in response:
-            response["ETag"] = etag_of(hashlib.blake2b(response.content, digest_size=16).hexdigest())
+            figures = self.figures if self.action == "retrieve" else ()
+            response["ETag"] = digest_tag(data, response.content, figures=figures)
         elif self.request.GET:
             return response
         known = parse_etags(self.request.headers.get("If-None-Match", ""))
