@@ -264,6 +264,7 @@ class CommunityViewSet(viewsets.ViewSet):
             self.raw_body,
             is_exact=self.action in self.with_decimals,
             has_long_text=self.action in self.with_questionnaire,
+            leaves_integers=True,
         )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate.fields import StrictBooleanField, StrictIntegerField, StrictListField, StrictTextField
+from communities.gate.fields import (
+    BEYOND_64_BITS,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictListField,
+    StrictTextField,
+    is_of_64_bits,
+)
 from communities.gate.idempotency import Claim, is_settled, once
 from communities.gate.paths import MAX_ID
 from communities.ground.actors import Role
@@ -96,6 +103,10 @@ class ConversationIn(serializers.Serializer[Any]):
     )
 
 
+def _parts(data: Any) -> Iterable[Any]:
+    return data if isinstance(data, list) else (data,)
+
+
 @extend_schema_field(
     {
         "type": ["string", "number", "array"],
@@ -109,11 +120,16 @@ class Value(serializers.JSONField):
     The engine validates it, because the valid values depend on the block.
     """
 
-    default_error_messages = {"too_many": f"must have at most {MAX_OPTIONS} elements."}
+    default_error_messages = {
+        "too_many": f"must have at most {MAX_OPTIONS} elements.",
+        "too_large": BEYOND_64_BITS,
+    }
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, list) and len(data) > MAX_OPTIONS:
             self.fail("too_many")
+        if any(type(each) is int and not is_of_64_bits(each) for each in _parts(data)):
+            self.fail("too_large")
         return data  # DRF would serialize it again, only to check that it is valid JSON
 
 
