@@ -105,7 +105,10 @@ def _claim_of(view: View, request: Request) -> Claim | None:
         return None
     if not _KEY.fullmatch(key):
         refuse(HEADER, "invalid", f"{HEADER} must be 1 to 255 visible ASCII characters.")
-    claim = _hash(b"claim", str(view.key.api_key_id).encode(), key.encode())
+    caller = view.key
+    # Pages of one API key choose their keys without knowing of each other.
+    owner = f"{caller.api_key_id}" if caller.conversation_id is None else f"token:{caller.conversation_id}"
+    claim = _hash(b"claim", owner.encode(), key.encode())
     return Claim(claim, _fingerprint(request, view.raw_body))
 
 

@@ -18,6 +18,11 @@ from communities.ground.actors import Role
 
 SECURITY = {
     "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "`cq_live_…`"},
+    "ConversationToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "`cqt_…`, for pages: it leads one conversation.",
+    },
 }
 IDEMPOTENCY_KEY = OpenApiParameter(
     idempotency.HEADER,
@@ -68,7 +73,9 @@ class AutoSchema(SpectacularSchema):
         return ""  # A view's docstring is for developers.
 
     def get_auth(self) -> list[dict[str, Any]]:
-        return [{"ApiKey": []}]
+        view: Any = self.view  # a CommunityViewSet
+        token = [{"ConversationToken": []}] if view.action in view.of_tokens else []
+        return [{"ApiKey": []}, *token]
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
@@ -105,7 +112,8 @@ class AutoSchema(SpectacularSchema):
         scopes = ["all", *(["read"] if not self._is_write() else [])]
         scopes += ["conversations"] if action in view.of_conversations else []
         words = " or ".join(f"`{scope}`" for scope in scopes)
-        return f"Who may call: {_WHO[view.least_role[action]]}, of scope {words}."
+        token = " Also a token of the conversation." if action in view.of_tokens else ""
+        return f"Who may call: {_WHO[view.least_role[action]]}, of scope {words}.{token}"
 
     def _is_write(self) -> bool:
         return self.method in {"POST", "PUT", "PATCH", "DELETE"}

@@ -78,6 +78,12 @@ scripts; any other request is `403`. Objects of other communities look exactly l
 A site with an https address answers requests over plain http with `403 forbidden` and does not redirect them:
 replace a key that was sent in clear.
 
+**From pages.** An API key belongs on your server. For a page in a browser, the server asks for a token of one
+conversation (`POST .../conversations/{{conversation_id}}/tokens`): the page sends it as
+`Authorization: Bearer cqt_...`, reads the conversation, answers, continues and goes back, and can do nothing
+else. Browsers allow this on the sites that `allowed_origins` of the community's settings names. Cookies play
+no part.
+
 **Limits.** The community's tier limits the requests of each key in any 60 seconds: {_LIMITS}. Every response
 has the headers `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`. A request over the limit
 gets `429` with `Retry-After`; it does not count, and waiting that long is enough. Requests without a valid

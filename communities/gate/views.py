@@ -22,7 +22,7 @@ from rest_framework import serializers, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate import authentication, bodies, envelope, permissions, throttling
+from communities.gate import authentication, bodies, envelope, origins, permissions, throttling
 from communities.gate.authentication import Caller
 from communities.gate.bodies import Element
 from communities.gate.envelope import MethodNotAllowed, RateLimited
@@ -72,7 +72,8 @@ class CommunityViewSet(viewsets.ViewSet):
     An action gets the request and the values in the path. It reads its input with `read` and `query`, calls
     one service and returns a DRF `Response` with plain data. `noun` names the object of the viewset, as in
     `project.list`, and `least_role` contains the role that each action needs. `of_conversations` lists the
-    actions that a key of that scope may use. `with_query` lists the writes that take query parameters.
+    actions that a key of that scope may use, and `of_tokens` those that take a token of the conversation in
+    the path, also from pages of other sites. `with_query` lists the writes that take query parameters.
     `with_lines` lists the writes whose body may be lines of JSON (`elements`). `with_files` lists the
     writes whose body contains a file, and `with_questionnaire` those with a larger one. `with_decimals` lists
     the writes that receive numbers with a point as Decimals, with every digit that was sent. `reads_conflict`
@@ -84,6 +85,7 @@ class CommunityViewSet(viewsets.ViewSet):
     noun: ClassVar[str]
     least_role: ClassVar[Mapping[str, Role]]
     of_conversations: ClassVar[frozenset[str]] = frozenset()
+    of_tokens: ClassVar[frozenset[str]] = frozenset()
     with_query: ClassVar[frozenset[str]] = frozenset()
     with_lines: ClassVar[frozenset[str]] = frozenset()
     with_files: ClassVar[frozenset[str]] = frozenset()
@@ -103,17 +105,14 @@ class CommunityViewSet(viewsets.ViewSet):
         self.request = cast(Request, request)
         self.ignored: list[str] = []
         self._query_is_read = False
+        if origins.is_preflight(request):
+            return self._preflight(request)
         allowance: Allowance | None = None
         try:
-            key = request.META.get("HTTP_X_API_KEY")
-            caller = authentication.authenticate(key, at=self.at)
-            taken = throttling.take_for_key(
-                caller.api_key_id,
-                caller.actor.requests_per_minute,
-                community_id=caller.actor.community_id,
-            )
+            caller = self._authenticate(request)
+            taken = _take(caller)
             if not taken.is_used_up:
-                caller = authentication.confirm(key, caller, version=taken.key_version, at=self.at)
+                caller = authentication.confirm(caller, version=taken.key_version, at=self.at)
             allowance, self.key, self.actor = taken, caller, caller.actor
             structlog.contextvars.bind_contextvars(
                 community_id=str(self.actor.community_id), key_prefix=self.key.key_prefix
@@ -133,7 +132,35 @@ class CommunityViewSet(viewsets.ViewSet):
             self._name_ignored(response)
         for name, value in allowance.headers().items():
             response[name] = value
+        if self._methods_of_tokens():
+            origins.let_page_read(response, request, community_id=self.kwargs.get("community_id"))
         return response
+
+    def _authenticate(self, request: HttpRequest) -> Caller:
+        key = request.META.get("HTTP_X_API_KEY")
+        token = None if key else authentication.token_of(request)
+        if token is None:
+            return authentication.authenticate(key, at=self.at)
+        return authentication.authenticate_token(token, at=self.at)
+
+    def _preflight(self, request: HttpRequest) -> HttpResponse:
+        """Tell a browser whether a page of another site may call this address (rules 11.94 and 11.95)."""
+        allowance = throttling.take_for_preflight(request)
+        community_id = self.kwargs.get("community_id")
+        try:
+            _refuse_over(allowance)
+            methods = self._methods_of_tokens()
+            response = origins.preflight_response(request, community_id=community_id, methods=methods)
+        except Exception as error:  # as in `dispatch`
+            response = envelope.error_response(error, request)
+        for name, value in allowance.headers().items():
+            response[name] = value
+        return response
+
+    def _methods_of_tokens(self) -> list[str]:
+        """The methods that a conversation's token may use at this address."""
+        actions = cast(Mapping[str, str], self.action_map)
+        return [name.upper() for name, each in actions.items() if each in self.of_tokens and name != "head"]
 
     def _work(self, request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse:
         action = self._action(request)
@@ -141,6 +168,11 @@ class CommunityViewSet(viewsets.ViewSet):
             raise NotFound("There is no such community.")
         if action == OPTIONS:
             return HttpResponse(status=204, headers={"Allow": ", ".join(self._methods())})
+        token = self.key.conversation_id
+        if token is not None and (action not in self.of_tokens or kwargs.get("conversation_id") != token):
+            raise Forbidden(
+                "This token leads one conversation: it reads this, answers, continues and goes back."
+            )
         permissions.require_scope(
             self.key.scope,
             is_read=request.method in SAFE_METHODS,
@@ -335,6 +367,15 @@ class UnknownPath(CommunityViewSet):
 
     def _work(self, request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse:
         raise NotFound("There is nothing at this address.")
+
+
+def _take(caller: Caller) -> Allowance:
+    """Count a request of this caller."""
+    community_id = caller.actor.community_id
+    if caller.conversation_id is not None:
+        return throttling.take_for_token(caller.conversation_id, community_id=community_id)
+    limit = caller.actor.requests_per_minute
+    return throttling.take_for_key(caller.api_key_id, limit, community_id=community_id)
 
 
 def _refuse_over(allowance: Allowance) -> None:
