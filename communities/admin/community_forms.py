@@ -11,8 +11,9 @@ from communities.forms import once
 from communities.forms.pictures import ColourField, PictureField
 from communities.ground import privacy_words
 from communities.ground.text_field import TextField
-from communities.ground.web_addresses import MAX_LENGTH, is_link
+from communities.ground.web_addresses import MAX_LENGTH, BadAddress, is_link, parse_origin
 from communities.models import Community, CommunitySettings
+from communities.models.community import MAX_ORIGINS
 from communities.services.tenants.communities import MAX_CREDITS, MAX_ID
 from communities.services.tenants.places import find_time_zone, is_language_tag
 
@@ -114,6 +115,12 @@ class CommunityForm(forms.Form):
         label="Staff need a second factor",
         help_text="Without a passkey or an authenticator app, nobody opens the community's pages for staff.",
     )
+    allowed_origins = TextField(
+        required=False,
+        label="Sites",
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+        help_text=f"One in each line, such as https://www.example.com; at most {MAX_ORIGINS}.",
+    )
     thank_you_type = forms.ChoiceField(
         choices=THANKS, widget=forms.RadioSelect, required=False, label="Style of the thanks"
     )
@@ -166,6 +173,15 @@ class CommunityForm(forms.Form):
         if address and not is_link(address):
             raise forms.ValidationError("This must be an address that begins with https://.")
         return address
+
+    def clean_allowed_origins(self) -> list[str]:
+        lines = self.cleaned_data["allowed_origins"].split()
+        if len(lines) > MAX_ORIGINS:
+            raise forms.ValidationError(f"There may be at most {MAX_ORIGINS} sites.")
+        try:
+            return list(dict.fromkeys(map(parse_origin, lines)))
+        except BadAddress as error:
+            raise forms.ValidationError(f"Each site {error.reason}") from None
 
     def clean_time_zone(self) -> str:
         zone = find_time_zone(self.cleaned_data["time_zone"])
@@ -225,6 +241,7 @@ def initial_of(community: Community, settings: CommunitySettings) -> Mapping[str
         "thank_you_type": settings.thank_you_type or "default",
         "use_xp": settings.gives_xp,
         "use_leader_board": settings.has_leaderboard,
+        "allowed_origins": "\n".join(settings.allowed_origins),
         "name": community.name,
         "icon_url": community.icon_url or "",
         "topics": ", ".join(community.topics),

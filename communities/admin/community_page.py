@@ -34,6 +34,11 @@ PARTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("The community", "", ("name", "icon_url", "topics", "locale", "time_zone")),
     ("Joining", "", ("allow_sign_up",)),
     ("Security", "", ("require_second_factor",)),
+    (
+        "Other sites",
+        "Pages of these sites may lead conversations, with tokens that your server asks for.",
+        ("allowed_origins",),
+    ),
     ("Privacy", "", ("default_anonymous_mode", "privacy_url")),
     ("Brand", "How pages look. A project can have a brand of its own.", brands.FIELDS),
     (

@@ -14,14 +14,16 @@ from communities.gate.fields import (
     StrictBooleanField,
     StrictChoiceField,
     StrictIntegerField,
+    StrictListField,
     StrictStringField,
     StrictTextField,
 )
 from communities.gate.idempotency import once
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
-from communities.ground.web_addresses import MAX_LENGTH, BadAddress, is_link
+from communities.ground.web_addresses import MAX_LENGTH, BadAddress, is_link, parse_origin
 from communities.models import CommunitySettings
+from communities.models.community import MAX_ORIGINS
 from communities.services.pictures import copies
 from communities.services.tenants import settings
 from communities.services.tenants.places import is_language_tag, time_zones
@@ -48,6 +50,7 @@ EXAMPLE = {
     "thank_you_custom_label": None,
     "allow_sign_up": False,
     "require_second_factor": False,
+    "allowed_origins": ["https://www.example.com"],
 }
 
 
@@ -99,6 +102,16 @@ class PictureAddressField(StrictStringField):
             except BadAddress as error:
                 raise serializers.ValidationError(error.reason, code=error.code) from None
         return address
+
+
+class OriginField(StrictStringField):
+    """The https origin of a site."""
+
+    def to_internal_value(self, data: object) -> str:
+        try:
+            return parse_origin(super().to_internal_value(data))
+        except BadAddress as error:
+            raise serializers.ValidationError(error.reason, code=error.code) from None
 
 
 class SettingsShape(serializers.Serializer[CommunitySettings]):
@@ -163,6 +176,15 @@ class SettingsShape(serializers.Serializer[CommunitySettings]):
         help_text="Staff need an authenticator app or a passkey to open the community's pages for staff. API "
         "keys work as before. Only somebody who has one switches this on."
     )
+    allowed_origins = StrictListField(
+        child=OriginField(),
+        max_length=MAX_ORIGINS,
+        help_text="The sites whose pages may lead conversations with a token "
+        "(`POST .../conversations/{conversation_id}/tokens`), such as `https://www.example.com`.",
+    )
+
+    def validate_allowed_origins(self, origins: list[str]) -> list[str]:
+        return list(dict.fromkeys(origins))
 
 
 def _as_json(saved: CommunitySettings) -> dict[str, object]:
@@ -178,6 +200,9 @@ class SettingsViewSet(CommunityViewSet):
         "retrieve": Role.MEMBER,
         "partial_update": Role.ADMIN,
     }
+
+    def lock(self, **kwargs: Any) -> None:
+        settings.lock(community_id=self.actor.community_id)
 
     @extend_schema(
         operation_id="settings_get",

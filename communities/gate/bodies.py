@@ -1,7 +1,9 @@
 """Request bodies: reading them within limits, and parsing them as JSON. `ground.wire` writes JSON.
 
 Refuses values that PostgreSQL or other JSON readers cannot store, and names their field. Such values are null
-characters, unpaired surrogates, NaN, infinities, and integers beyond 64 bits. Deep nesting is refused, too.
+characters, unpaired surrogates, NaN, infinities, and integers beyond 64 bits. The interface leaves the latter
+to its fields, which refuse them: so they do no harm where nobody knows the field. Deep nesting is refused,
+too.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import islice
@@ -45,11 +47,14 @@ MAX_VALUES_OF_LINES = 500_000
 # levels.
 MAX_DEPTH = 200
 DIGITS_OF_INTEGERS = 18
+MOST_DIGITS = 20  # An integer with more is read as BEYOND or -BEYOND, because Python refuses endless ones.
+BEYOND = 10**MOST_DIGITS
 MEDIA_TYPE = "application/json"
 LINES_MEDIA_TYPE = "application/x-ndjson"
 TOO_LARGE = "The body is larger than 1 MiB."
 TOO_LARGE_FILE = "The body is larger than 3 MiB."
 TOO_LARGE_LINES = "The body is larger than 8 MiB."
+TOO_DEEP = f"The body is nested more than {MAX_DEPTH} deep."
 NOT_JSON = "Content-Type must be application/json in UTF-8."
 NOT_LINES = "Content-Type must be application/json or application/x-ndjson in UTF-8."
 _IN_UTF_8 = r'\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?'
@@ -58,6 +63,7 @@ _LINES_MEDIA_TYPES = re.compile(f"{LINES_MEDIA_TYPE}{_IN_UTF_8}", re.IGNORECASE)
 # Values that orjson accepts and that must be refused: null characters, and integers that orjson would round
 # to a float.
 _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
+_LONG_INTEGER = re.compile(rb"[0-9]{19}")
 _FRACTION = re.compile(rb"[0-9][.eE]")  # matches where a number with a point or an exponent may be
 _JSON_TEXT_OR_SIGN = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)|(?P<sign>[\[{,])', re.DOTALL)
 _JSON_TEXT = re.compile(
@@ -173,39 +179,62 @@ def _require_uncompressed(content_encoding: str) -> None:
 
 
 def parse(
-    raw: bytes, *, is_exact: bool = False, max_values: int = MAX_VALUES, has_long_text: bool = False
+    raw: bytes,
+    *,
+    is_exact: bool = False,
+    max_values: int = MAX_VALUES,
+    has_long_text: bool = False,
+    leaves_integers: bool = False,
 ) -> dict[str, Any]:
     """Return the JSON object in a body; an empty object if there is no body (rule 11.32).
 
     A number such as 3.0 is an integer. If the body `is_exact`, other numbers with a point or an exponent are
     Decimals with every digit that was sent. Refuses a key that an object has twice, and a body that may have
     more than `max_values`, before any value is built. If it `has_long_text`, commas and brackets in texts are
-    not counted.
+    not counted. If it `leaves_integers`, those beyond 64 bits are not refused: the fields do that.
     """
     if not raw:
         return {}
     brackets = require_few_values(raw, max_values=max_values, has_long_text=has_long_text)
     if _SUSPICIOUS.search(raw):
-        _refuse_unstorable(raw)
+        _refuse_unstorable(raw, leaves_integers=leaves_integers)
+    has_long_integers = leaves_integers and _LONG_INTEGER.search(raw) is not None
+    read_float = _exact if is_exact else _number
     try:
-        value = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
+        value = _load_long(raw, read_float) if has_long_integers else orjson.loads(raw)
+    except json.JSONDecodeError as error:  # orjson's error is one, too
         _refuse_other_encodings(raw)
-        _refuse_unstorable(raw)
+        _refuse_unstorable(raw, leaves_integers=leaves_integers)
         raise InvalidRequest(
             f"The body is not valid JSON: {error.msg}, at line {error.lineno} column {error.colno}."
         ) from None
     if brackets > MAX_DEPTH:
         require_shallow(value)
-    if _FRACTION.search(raw):
+    if not has_long_integers and _FRACTION.search(raw):
         # The first value is deleted, so that the memory never contains both values at the same time.
         del value
-        value = json.loads(raw, parse_float=_exact if is_exact else _number)
+        value = json.loads(raw, parse_float=read_float)
     if type(value) is not dict:
         raise InvalidRequest("The body must be a JSON object.")
     if _count_keys(value) != len([1 for colon in _JSON_TEXT.findall(raw) if colon]):
         _refuse_repeated(raw)
     return value
+
+
+def _load_long(raw: bytes, read_float: Callable[[str], object]) -> Any:
+    """Parse JSON with integers that orjson would round or refuse. Raises JSONDecodeError."""
+    try:
+        return json.loads(raw.decode(), parse_float=read_float, parse_int=_integer)
+    except UnicodeDecodeError:
+        return orjson.loads(raw)  # This raises JSONDecodeError.
+    except RecursionError:
+        raise InvalidRequest(TOO_DEEP) from None
+
+
+def _integer(digits: str) -> int:
+    if len(digits.removeprefix("-")) <= MOST_DIGITS:
+        return int(digits)
+    return -BEYOND if digits.startswith("-") else BEYOND
 
 
 def _count_keys(value: object) -> int:
@@ -231,7 +260,8 @@ class _Repeated(dict[str, Any]):
 
 def _refuse_repeated(raw: bytes) -> None:
     """Refuse a body in which an object has a key twice: readers of JSON disagree which value counts."""
-    violations = list(islice(_repeated(json.loads(raw, object_pairs_hook=_object), ""), ENOUGH_VIOLATIONS))
+    value = json.loads(raw, object_pairs_hook=_object, parse_int=_small)
+    violations = list(islice(_repeated(value, ""), ENOUGH_VIOLATIONS))
     if violations:
         refuse_all(violations)
 
@@ -337,7 +367,7 @@ def _elements_of_lines(raw: bytes) -> Iterator[Element]:
 
 def _element(raw: bytes, line: int) -> Element:
     try:
-        return Element(line, "", parse(raw, is_exact=True))
+        return Element(line, "", parse(raw, is_exact=True, leaves_integers=True))
     except InvalidRequest as refused:
         message = refused.message.replace("The body", "The line").replace(", at line 1 column", ", at column")
         violations = refused.violations or [violation("", "invalid", message)]
@@ -350,7 +380,12 @@ def parse_elements(raw: bytes, *, most: int) -> Iterator[Element]:
     Raises InvalidRequest at once for a body without such a list, and TooManyElements.
     """
     try:
-        body = parse(raw.removeprefix(_BYTE_ORDER_MARK), is_exact=True, max_values=MAX_VALUES_OF_LINES)
+        body = parse(
+            raw.removeprefix(_BYTE_ORDER_MARK),
+            is_exact=True,
+            max_values=MAX_VALUES_OF_LINES,
+            leaves_integers=True,
+        )
     except InvalidRequest as refused:
         for each in refused.violations:
             if (place := _PLACE_IN_DATA.match(each["field"])) is not None:
@@ -382,25 +417,30 @@ def require_shallow(value: object) -> None:
             if not isinstance(part, dict | list):
                 continue
             if len(branch) > MAX_DEPTH:
-                raise InvalidRequest(f"The body is nested more than {MAX_DEPTH} deep.")
+                raise InvalidRequest(TOO_DEEP)
             branch.append(iter(part.values() if isinstance(part, dict) else part))
             break
         else:
             branch.pop()
 
 
-def _refuse_unstorable(raw: bytes) -> None:
+def _refuse_unstorable(raw: bytes, *, leaves_integers: bool) -> None:
     """Parse again with Python's lenient parser, to name the fields whose values cannot be stored
     (rule 1.9).
     """
     try:
-        value = json.loads(raw.decode("utf-8"))
+        value = json.loads(raw.decode("utf-8"), parse_int=_small if leaves_integers else _integer)
     except (ValueError, RecursionError):
         return
     require_shallow(value)
     violations = list(islice(_unstorable(value, ""), ENOUGH_VIOLATIONS))
     if violations:
         refuse_all(violations)
+
+
+def _small(digits: str) -> int:
+    """In place of an integer that the fields check."""
+    return 0
 
 
 def _unstorable(value: object, path: str) -> Iterator[ViolationJson]:

@@ -19,7 +19,13 @@ from communities.ground.sent_text import sent_text
 from communities.ground.sent_time import FIRST_YEAR, is_possible
 
 MAX_TIME = 40  # A time has at most this many characters.
+BEYOND_64_BITS = "must be an integer of at most 64 bits."
 _COLOUR = re.compile("[0-9A-Fa-f]{6}")
+
+
+def is_of_64_bits(value: int) -> bool:
+    """Whether PostgreSQL and other readers of JSON can store this integer."""
+    return -(2**63) <= value < 2**63
 
 
 class StrictStringField(serializers.CharField):
@@ -75,11 +81,19 @@ class StrictChoiceField(serializers.ChoiceField):
 
 
 class StrictIntegerField(serializers.IntegerField):
-    default_error_messages = {"invalid_type": "must be an integer."}
+    """An integer of at most 64 bits."""
+
+    default_error_messages = {
+        "invalid_type": "must be an integer.",
+        "too_small": BEYOND_64_BITS,
+        "too_large": BEYOND_64_BITS,
+    }
 
     def to_internal_value(self, data: Any) -> int:
         if type(data) is not int:
             self.fail("invalid_type")
+        if not is_of_64_bits(data):
+            self.fail("too_large" if data > 0 else "too_small")
         return data
 
 

@@ -56,6 +56,8 @@ class View(Protocol):
 
     def finish(self, response: Response | HttpResponse) -> HttpResponse: ...
 
+    def if_unchanged(self, write: Callable[[], Response]) -> Response: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -90,7 +92,8 @@ def _once(handler: Action, prepare: Callable[[Any, Claim | None], object] | None
         claim = _claim_of(view, request)
         if prepare is not None:
             kwargs["prepared"] = prepare(view, claim)
-        return _act(claim, view, functools.partial(handler, view, request, *args, **kwargs))
+        write = functools.partial(handler, view, request, *args, **kwargs)
+        return _act(claim, view, functools.partial(view.if_unchanged, write))
 
     wrapped.is_once = True  # type: ignore[attr-defined]
     return cast(Action, wrapped)
@@ -102,7 +105,10 @@ def _claim_of(view: View, request: Request) -> Claim | None:
         return None
     if not _KEY.fullmatch(key):
         refuse(HEADER, "invalid", f"{HEADER} must be 1 to 255 visible ASCII characters.")
-    claim = _hash(b"claim", str(view.key.api_key_id).encode(), key.encode())
+    caller = view.key
+    # Pages of one API key choose their keys without knowing of each other.
+    owner = f"{caller.api_key_id}" if caller.conversation_id is None else f"token:{caller.conversation_id}"
+    claim = _hash(b"claim", owner.encode(), key.encode())
     return Claim(claim, _fingerprint(request, view.raw_body))
 
 

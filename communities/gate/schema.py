@@ -18,6 +18,11 @@ from communities.ground.actors import Role
 
 SECURITY = {
     "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "`cq_live_…`"},
+    "ConversationToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "`cqt_…`, for pages: it leads one conversation.",
+    },
 }
 IDEMPOTENCY_KEY = OpenApiParameter(
     idempotency.HEADER,
@@ -29,7 +34,15 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     ),
 )
 
-
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description=(
+        "The `ETag` of the object as it was read. If the object has changed since, the write is "
+        "`409 conflict`."
+    ),
+)
 _WHO = {
     Role.MEMBER: "any key",
     Role.CREATOR: "a key of role `creator` or `admin`",
@@ -51,13 +64,18 @@ _NAMES = {
 
 class AutoSchema(SpectacularSchema):
     def get_override_parameters(self) -> list[Any]:
-        return [IDEMPOTENCY_KEY] if self._is_write() else []
+        if not self._is_write():
+            return []
+        view: Any = self.view  # a CommunityViewSet
+        return [IDEMPOTENCY_KEY, *([IF_MATCH] if view.takes_if_match(self.method) else [])]
 
     def get_description(self) -> str:  # type: ignore[override] # so it is in drf-spectacular
         return ""  # A view's docstring is for developers.
 
     def get_auth(self) -> list[dict[str, Any]]:
-        return [{"ApiKey": []}]
+        view: Any = self.view  # a CommunityViewSet
+        token = [{"ConversationToken": []}] if view.action in view.of_tokens else []
+        return [{"ApiKey": []}, *token]
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
@@ -94,7 +112,8 @@ class AutoSchema(SpectacularSchema):
         scopes = ["all", *(["read"] if not self._is_write() else [])]
         scopes += ["conversations"] if action in view.of_conversations else []
         words = " or ".join(f"`{scope}`" for scope in scopes)
-        return f"Who may call: {_WHO[view.least_role[action]]}, of scope {words}."
+        token = " Also a token of the conversation." if action in view.of_tokens else ""
+        return f"Who may call: {_WHO[view.least_role[action]]}, of scope {words}.{token}"
 
     def _is_write(self) -> bool:
         return self.method in {"POST", "PUT", "PATCH", "DELETE"}

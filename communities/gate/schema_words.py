@@ -78,6 +78,12 @@ scripts; any other request is `403`. Objects of other communities look exactly l
 A site with an https address answers requests over plain http with `403 forbidden` and does not redirect them:
 replace a key that was sent in clear.
 
+**From pages.** An API key belongs on your server. For a page in a browser, the server asks for a token of one
+conversation (`POST .../conversations/{{conversation_id}}/tokens`): the page sends it as
+`Authorization: Bearer cqt_...`, reads the conversation, answers, continues and goes back, and can do nothing
+else. Browsers allow this on the sites that `allowed_origins` of the community's settings names. Cookies play
+no part.
+
 **Limits.** The community's tier limits the requests of each key in any 60 seconds: {_LIMITS}. Every response
 has the headers `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`. A request over the limit
 gets `429` with `Retry-After`; it does not count, and waiting that long is enough. Requests without a valid
@@ -107,6 +113,11 @@ that a misspelt filter does not return everything.
 fields are ignored too, and named in the response header `X-Ignored-Fields`, the first 4,096 characters of
 them. A list that is longer than its limit is refused for its length alone. Ids are strings, except those
 shown as integers. Times are UTC, `2026-01-31T09:30:00Z`; times that you send need an offset.
+
+**Changes by others.** Every read has an `ETag`; with this tag in `If-None-Match`, a read returns `304` until
+something has changed. `PUT`, `PATCH` and `DELETE` of an object that can be read take the tag in `If-Match`,
+and are `409 conflict` if somebody has changed the object since. Figures that change by themselves, such as
+`info.response_count` and the XP of a member, do not count for this. The response has the new tag.
 
 **Errors** are `error`, a code for programs, and `message`, a sentence for people (`429` has `retry_after`
 in its place). If fields are wrong, `violations` lists all of them, but at most {MAX_VIOLATIONS} and as many

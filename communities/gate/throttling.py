@@ -17,6 +17,7 @@ import math
 import re
 import threading
 import time
+import uuid
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +30,11 @@ from django.http import HttpRequest
 from redis.exceptions import NoScriptError, RedisError
 
 from communities.ground import key_versions, redis_connection
-from communities.ground.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY
+from communities.ground.tiers import (
+    PREFLIGHTS_PER_MINUTE,
+    REQUESTS_PER_MINUTE_OF_TOKEN,
+    REQUESTS_PER_MINUTE_WITHOUT_KEY,
+)
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
 LIMIT_HEADER = "X-RateLimit-Limit"  # Rule 11.17 requires this header.
@@ -271,6 +276,18 @@ def take_for_key(api_key_id: int, limit: int, *, community_id: int) -> Allowance
     """Count one request of a key (rule 11.16). The allowance contains the version of the community's keys."""
     names = _name_of_key(api_key_id), key_versions.name_of(community_id)
     return _take(limit, MINUTE, *names) or outage.let_through(limit)
+
+
+def take_for_token(conversation_id: uuid.UUID, *, community_id: int) -> Allowance:
+    """Count one request with a token of a conversation (rule 11.93), as `take_for_key` does."""
+    names = f"colloquy:rate:token:{conversation_id}", key_versions.name_of(community_id)
+    limit = REQUESTS_PER_MINUTE_OF_TOKEN
+    return _take(limit, MINUTE, *names) or outage.let_through(limit)
+
+
+def take_for_preflight(request: HttpRequest) -> Allowance:
+    """Count a browser's question under its address. Many browsers may have one address, and ask often."""
+    return take(f"colloquy:rate:preflight:{address_of(request)}", PREFLIGHTS_PER_MINUTE)
 
 
 def _take(limit: int, seconds: int, *names: str) -> Allowance | None:

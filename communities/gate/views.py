@@ -8,7 +8,6 @@ CPU for each request.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from itertools import islice
@@ -23,11 +22,11 @@ from rest_framework import serializers, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate import authentication, bodies, envelope, permissions, throttling
+from communities.gate import authentication, bodies, envelope, origins, permissions, throttling
 from communities.gate.authentication import Caller
 from communities.gate.bodies import Element
 from communities.gate.envelope import MethodNotAllowed, RateLimited
-from communities.gate.etags import etag_of
+from communities.gate.etags import digest_tag, parse_if_match, state_of
 from communities.gate.pagination import Rows, paginate
 from communities.gate.throttling import Allowance
 from communities.gate.validation import (
@@ -39,7 +38,16 @@ from communities.gate.validation import (
 from communities.ground import wire
 from communities.ground.actors import Actor, Role
 from communities.ground.cached import cached_property
-from communities.ground.errors import ActorGone, Forbidden, InvalidRequest, NotFound, ViolationJson, and_more
+from communities.ground.errors import (
+    ActorGone,
+    Conflict,
+    Forbidden,
+    InvalidRequest,
+    NotFound,
+    ViolationJson,
+    and_more,
+)
+from communities.ground.transactions import in_transaction
 from communities.ground.words import shortened
 from communities.services.trail import presence
 
@@ -49,6 +57,7 @@ MAX_IGNORED = 1_000
 MAX_IGNORED_PATH = 300  # A path has at most this many characters.
 OPTIONS = "options"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+CHANGING_METHODS = frozenset({"PUT", "PATCH", "DELETE"})
 
 Shape = type[serializers.Serializer[Any]]
 
@@ -63,23 +72,27 @@ class CommunityViewSet(viewsets.ViewSet):
     An action gets the request and the values in the path. It reads its input with `read` and `query`, calls
     one service and returns a DRF `Response` with plain data. `noun` names the object of the viewset, as in
     `project.list`, and `least_role` contains the role that each action needs. `of_conversations` lists the
-    actions that a key of that scope may use. `with_query` lists the writes that take query parameters.
+    actions that a key of that scope may use, and `of_tokens` those that take a token of the conversation in
+    the path, also from pages of other sites. `with_query` lists the writes that take query parameters.
     `with_lines` lists the writes whose body may be lines of JSON (`elements`). `with_files` lists the
     writes whose body contains a file, and `with_questionnaire` those with a larger one. `with_decimals` lists
     the writes that receive numbers with a point as Decimals, with every digit that was sent. `reads_conflict`
-    makes the OpenAPI description say that reading may be refused because of the object's state. Actions raise
-    refusals.
+    makes the OpenAPI description say that reading may be refused because of the object's state. A viewset
+    with `lock` takes `If-Match`. `figures` are the paths of fields of its object that change without a write
+    to it. Actions raise refusals.
     """
 
     noun: ClassVar[str]
     least_role: ClassVar[Mapping[str, Role]]
     of_conversations: ClassVar[frozenset[str]] = frozenset()
+    of_tokens: ClassVar[frozenset[str]] = frozenset()
     with_query: ClassVar[frozenset[str]] = frozenset()
     with_lines: ClassVar[frozenset[str]] = frozenset()
     with_files: ClassVar[frozenset[str]] = frozenset()
     with_questionnaire: ClassVar[frozenset[str]] = frozenset()
     with_decimals: ClassVar[frozenset[str]] = frozenset()
     reads_conflict: ClassVar[bool] = False
+    figures: ClassVar[frozenset[str]] = frozenset()
     key: Caller
     actor: Actor
     at: datetime
@@ -92,17 +105,14 @@ class CommunityViewSet(viewsets.ViewSet):
         self.request = cast(Request, request)
         self.ignored: list[str] = []
         self._query_is_read = False
+        if origins.is_preflight(request):
+            return self._preflight(request)
         allowance: Allowance | None = None
         try:
-            key = request.META.get("HTTP_X_API_KEY")
-            caller = authentication.authenticate(key, at=self.at)
-            taken = throttling.take_for_key(
-                caller.api_key_id,
-                caller.actor.requests_per_minute,
-                community_id=caller.actor.community_id,
-            )
+            caller = self._authenticate(request)
+            taken = _take(caller)
             if not taken.is_used_up:
-                caller = authentication.confirm(key, caller, version=taken.key_version, at=self.at)
+                caller = authentication.confirm(caller, version=taken.key_version, at=self.at)
             allowance, self.key, self.actor = taken, caller, caller.actor
             structlog.contextvars.bind_contextvars(
                 community_id=str(self.actor.community_id), key_prefix=self.key.key_prefix
@@ -122,7 +132,35 @@ class CommunityViewSet(viewsets.ViewSet):
             self._name_ignored(response)
         for name, value in allowance.headers().items():
             response[name] = value
+        if self._methods_of_tokens():
+            origins.let_page_read(response, request, community_id=self.kwargs.get("community_id"))
         return response
+
+    def _authenticate(self, request: HttpRequest) -> Caller:
+        key = request.META.get("HTTP_X_API_KEY")
+        token = None if key else authentication.token_of(request)
+        if token is None:
+            return authentication.authenticate(key, at=self.at)
+        return authentication.authenticate_token(token, at=self.at)
+
+    def _preflight(self, request: HttpRequest) -> HttpResponse:
+        """Tell a browser whether a page of another site may call this address (rules 11.94 and 11.95)."""
+        allowance = throttling.take_for_preflight(request)
+        community_id = self.kwargs.get("community_id")
+        try:
+            _refuse_over(allowance)
+            methods = self._methods_of_tokens()
+            response = origins.preflight_response(request, community_id=community_id, methods=methods)
+        except Exception as error:  # as in `dispatch`
+            response = envelope.error_response(error, request)
+        for name, value in allowance.headers().items():
+            response[name] = value
+        return response
+
+    def _methods_of_tokens(self) -> list[str]:
+        """The methods that a conversation's token may use at this address."""
+        actions = cast(Mapping[str, str], self.action_map)
+        return [name.upper() for name, each in actions.items() if each in self.of_tokens and name != "head"]
 
     def _work(self, request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse:
         action = self._action(request)
@@ -130,6 +168,11 @@ class CommunityViewSet(viewsets.ViewSet):
             raise NotFound("There is no such community.")
         if action == OPTIONS:
             return HttpResponse(status=204, headers={"Allow": ", ".join(self._methods())})
+        token = self.key.conversation_id
+        if token is not None and (action not in self.of_tokens or kwargs.get("conversation_id") != token):
+            raise Forbidden(
+                "This token leads one conversation: it reads this, answers, continues and goes back."
+            )
         permissions.require_scope(
             self.key.scope,
             is_read=request.method in SAFE_METHODS,
@@ -168,6 +211,10 @@ class CommunityViewSet(viewsets.ViewSet):
     def hide(self, **kwargs: Any) -> None:
         """Raise NotFound if the caller's role must not see the object that the path names."""
 
+    def lock(self, **kwargs: Any) -> None:
+        """Lock the object that the path names, exactly as the services that change it do."""
+        raise NotImplementedError
+
     def finish(self, response: Response | HttpResponse) -> HttpResponse:
         """Render an action's response as JSON, and list the ignored fields in a header."""
         if not isinstance(response, Response):
@@ -183,17 +230,53 @@ class CommunityViewSet(viewsets.ViewSet):
             if name.lower() != "content-type":
                 rendered[name] = value
         self._name_ignored(rendered)
-        if self.request.method in SAFE_METHODS and response.status_code == 200:
-            return self._unless_known(rendered)
+        if response.status_code != 200:
+            return rendered
+        if self.request.method in SAFE_METHODS:
+            return self._unless_known(rendered, response.data)
+        if "ETag" not in rendered and self.takes_if_match(self.request.method):
+            # Such a write returns the object as it is read.
+            rendered["ETag"] = digest_tag(response.data, rendered.content, figures=self.figures)
         return rendered
 
-    def _unless_known(self, response: HttpResponse) -> HttpResponse:
+    def takes_if_match(self, method: str | None) -> bool:
+        """Whether a request may change the object that GET returns at this address (rule 11.80)."""
+        has_lock = type(self).lock is not CommunityViewSet.lock
+        actions = cast(Mapping[str, str], self.action_map)
+        return has_lock and "get" in actions and method in CHANGING_METHODS
+
+    def if_unchanged(self, write: Callable[[], Response]) -> Response:
+        """Call a write, under the lock of its object if the request has `If-Match` (rule 11.80).
+
+        Raises Conflict if the header does not name the object's present state. Where there is no object to
+        read, the header is ignored.
+        """
+        header, takes = self.request.headers.get("If-Match"), self.takes_if_match(self.request.method)
+        states = parse_if_match(header) if header is not None and takes else None
+        if states is None:
+            return write()
+        names = {name: value for name, value in self.kwargs.items() if name != "community_id"}
+        with in_transaction:
+            self.lock(**names)
+            response = getattr(self, cast(Mapping[str, str], self.action_map)["get"])(self.request, **names)
+            tag = response.headers.get("ETag") or digest_tag(
+                response.data, wire.render(response.data), figures=self.figures
+            )
+            if state_of(tag) not in states:
+                raise Conflict(
+                    "This object has changed since the version that `If-Match` names. Read it again and "
+                    "repeat your change."
+                )
+            return write()
+
+    def _unless_known(self, response: HttpResponse, data: Any) -> HttpResponse:
         """The response with an ETag, or 304 without content if the client has this response (RFC 9110).
 
         The tag of a script is its revision, which does not cover what query parameters add.
         """
         if "ETag" not in response:
-            response["ETag"] = etag_of(hashlib.blake2b(response.content, digest_size=16).hexdigest())
+            figures = self.figures if self.action == "retrieve" else ()
+            response["ETag"] = digest_tag(data, response.content, figures=figures)
         elif self.request.GET:
             return response
         known = parse_etags(self.request.headers.get("If-None-Match", ""))
@@ -213,6 +296,7 @@ class CommunityViewSet(viewsets.ViewSet):
             self.raw_body,
             is_exact=self.action in self.with_decimals,
             has_long_text=self.action in self.with_questionnaire,
+            leaves_integers=True,
         )
 
     @property
@@ -283,6 +367,15 @@ class UnknownPath(CommunityViewSet):
 
     def _work(self, request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse:
         raise NotFound("There is nothing at this address.")
+
+
+def _take(caller: Caller) -> Allowance:
+    """Count a request of this caller."""
+    community_id = caller.actor.community_id
+    if caller.conversation_id is not None:
+        return throttling.take_for_token(caller.conversation_id, community_id=community_id)
+    limit = caller.actor.requests_per_minute
+    return throttling.take_for_key(caller.api_key_id, limit, community_id=community_id)
 
 
 def _refuse_over(allowance: Allowance) -> None:

@@ -27,3 +27,5 @@ TIERS = {
     "custom": Tier(requests_per_minute=1000, has_premium_features=True),
 }
 REQUESTS_PER_MINUTE_WITHOUT_KEY = 60
+REQUESTS_PER_MINUTE_OF_TOKEN = 60
+PREFLIGHTS_PER_MINUTE = 600  # from one address

@@ -108,6 +108,16 @@ def parse_url(url: str) -> Endpoint:
     return Endpoint(parts.scheme, host, port, quote(target, safe=_PRINTABLE))
 
 
+def parse_origin(text: str) -> str:
+    """The origin of a site's pages, in the form in which browsers send it. Raises BadAddress."""
+    target = parse_url(text)
+    if target.scheme != "https":
+        raise BadAddress("must begin with https://.", code="not_allowed")
+    if target.target != "/":
+        raise BadAddress("must be an origin such as https://www.example.com, without a path.")
+    return f"https://{target.authority}"
+
+
 def _is_private(host: str) -> bool:
     try:
         ipaddress.ip_address(host)

@@ -54,6 +54,9 @@ class Community(models.Model):
         return f"{self.name} ({self.pk})"
 
 
+MAX_ORIGINS = 20  # A community names at most this many sites.
+
+
 class CommunitySettings(models.Model):
     class AnonymousMode(models.TextChoices):
         YES = "yes"
@@ -115,6 +118,14 @@ class CommunitySettings(models.Model):
         default=False,
         db_default=False,
         help_text="Staff need an authenticator app or a passkey for the pages of the community's staff.",
+    )
+
+    allowed_origins = ArrayField(
+        models.CharField(max_length=300),
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Sites whose pages may lead conversations, such as https://www.example.com.",
     )
 
     class Meta:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate.etags import etag_of, parse_if_match
+from communities.gate.etags import etag_of
 from communities.gate.fields import (
     StrictBooleanField,
     StrictIntegerField,
@@ -40,12 +40,6 @@ CODEBOOK = {
     ],
     "version": 3,
 }
-IF_MATCH = OpenApiParameter(
-    "If-Match",
-    str,
-    OpenApiParameter.HEADER,
-    description="The `ETag` of the codebook as it was read. If it has changed since: `409 conflict`.",
-)
 
 
 class ThemeIn(serializers.Serializer[Any]):
@@ -136,6 +130,12 @@ class CodebookViewSet(OwnWorkViewSet):
     noun = "codebook"
     least_role = {"retrieve": Role.MEMBER, "partial_update": Role.CREATOR, "correct": Role.CREATOR}
 
+    def lock(self, *, project_id: int, block_id: int, **kwargs: Any) -> None:
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
+        access.require_owner(actor=self.actor, project=project)
+        codebook.question(project=project, block_id=block_id)
+        codebook.lock(project=project, block_id=block_id)
+
     @extend_schema(
         operation_id="codebooks_get",
         tags=[TAG],
@@ -164,7 +164,6 @@ class CodebookViewSet(OwnWorkViewSet):
             "else; it costs 1 credit for each started 100 answers, as always. The creator of the project and "
             "admins may do this."
         ),
-        parameters=[IF_MATCH],
         request=CodebookIn,
         responses=CodebookOut,
         examples=[
@@ -186,7 +185,6 @@ class CodebookViewSet(OwnWorkViewSet):
                 merges=[codebook.Merge(each["from"], each["into"]) for each in sent.get("merge", ())],
                 actor=self.actor,
                 at=self.at,
-                versions_allowed=parse_if_match(request.headers.get("If-Match")),
             )
         )
 

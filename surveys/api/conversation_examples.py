@@ -92,3 +92,9 @@ RESPONSE: dict[str, Any] = {
         {"block_id": 42, "value": "The English", "option_id": None, "block_name": "q1", "label": None},
     ],
 }
+
+TOKEN = {
+    "token": "cqt_018f2f6f5b6b7c8e9d0a1b2c3d4e5f60-7-697dcd18.kJ3Qm0vX9TzL5dYw2RnE8uPcA1sF6hGmK4oQ7iJxB0k",
+    "conversation_id": "018f2f6f-5b6b-7c8e-9d0a-1b2c3d4e5f60",
+    "expires_at": "2026-01-31T10:30:00Z",
+}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
@@ -13,13 +14,22 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate.fields import StrictBooleanField, StrictIntegerField, StrictListField, StrictTextField
+from communities.gate import tokens
+from communities.gate.fields import (
+    BEYOND_64_BITS,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictListField,
+    StrictTextField,
+    is_of_64_bits,
+)
 from communities.gate.idempotency import Claim, is_settled, once
 from communities.gate.paths import MAX_ID
 from communities.ground.actors import Role
-from communities.ground.errors import Unavailable, refuse
+from communities.ground.errors import Conflict, InvalidApiKey, Unavailable, refuse
+from communities.ground.tiers import REQUESTS_PER_MINUTE_OF_TOKEN
 from communities.services.pictures.copies import Copy
-from surveys.api.conversation_examples import ACTIVE, COMPLETED
+from surveys.api.conversation_examples import ACTIVE, COMPLETED, TOKEN
 from surveys.api.metadata import LanguageField, Metadata
 from surveys.api.projects import OwnWorkViewSet
 from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS, MAX_OTHER_TEXT
@@ -96,6 +106,10 @@ class ConversationIn(serializers.Serializer[Any]):
     )
 
 
+def _parts(data: Any) -> Iterable[Any]:
+    return data if isinstance(data, list) else (data,)
+
+
 @extend_schema_field(
     {
         "type": ["string", "number", "array"],
@@ -109,11 +123,16 @@ class Value(serializers.JSONField):
     The engine validates it, because the valid values depend on the block.
     """
 
-    default_error_messages = {"too_many": f"must have at most {MAX_OPTIONS} elements."}
+    default_error_messages = {
+        "too_many": f"must have at most {MAX_OPTIONS} elements.",
+        "too_large": BEYOND_64_BITS,
+    }
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, list) and len(data) > MAX_OPTIONS:
             self.fail("too_many")
+        if any(type(each) is int and not is_of_64_bits(each) for each in _parts(data)):
+            self.fail("too_large")
         return data  # DRF would serialize it again, only to check that it is valid JSON
 
 
@@ -196,6 +215,25 @@ class MoveIn(serializers.Serializer[Any]):
             "`resumed: true`. Without it, a request that is sent twice moves twice."
         ),
     )
+
+
+class TokenIn(serializers.Serializer[Any]):
+    """How long the token is valid."""
+
+    expires_in = StrictIntegerField(
+        default=tokens.DEFAULT_SECONDS,
+        min_value=tokens.MIN_SECONDS,
+        max_value=tokens.MAX_SECONDS,
+        help_text="Seconds.",
+    )
+
+
+class TokenOut(serializers.Serializer[Any]):
+    """A token for one conversation. It is stored nowhere, and shown in this response alone."""
+
+    token = serializers.CharField(help_text="Send it as `Authorization: Bearer cqt_...`.")
+    conversation_id = serializers.UUIDField()
+    expires_at = serializers.DateTimeField()
 
 
 COPIED = (
@@ -428,13 +466,15 @@ def _marking(action: Callable[..., Response]) -> Callable[..., Response]:
 class ConversationViewSet(OwnWorkViewSet):
     noun = "conversation"
     with_decimals = frozenset({"answer"})
-    of_conversations = frozenset({"create", "retrieve", "answer", "back", "go_on"})
+    of_conversations = frozenset({"create", "retrieve", "answer", "back", "go_on", "create_token"})
+    of_tokens = frozenset({"retrieve", "answer", "back", "go_on"})
     least_role = {
         "create": Role.CREATOR,
         "retrieve": Role.CREATOR,
         "answer": Role.CREATOR,
         "back": Role.CREATOR,
         "go_on": Role.CREATOR,
+        "create_token": Role.CREATOR,
     }
 
     @extend_schema(
@@ -495,6 +535,7 @@ class ConversationViewSet(OwnWorkViewSet):
         examples=[OpenApiExample("Active", ACTIVE, response_only=True)],
     )
     def retrieve(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
+        self._refuse_token_of_ended(conversation_id)
         view = conversations.get(conversation_id=conversation_id, at=self.at, actor=self.actor)
         return Response(as_json(view))
 
@@ -526,6 +567,7 @@ class ConversationViewSet(OwnWorkViewSet):
     @_marking
     @once
     def answer(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
+        self._refuse_token_of_ended(conversation_id)
         body = self.read(AnswerIn)
         view = conversations.answer(conversation_id=conversation_id, raw=body, at=self.at, actor=self.actor)
         return Response(as_json(view))
@@ -548,6 +590,7 @@ class ConversationViewSet(OwnWorkViewSet):
     )
     @once
     def back(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
+        self._refuse_token_of_ended(conversation_id)
         block_id = self.read(MoveIn).get("block_id")
         view = conversations.back(
             conversation_id=conversation_id, at=self.at, actor=self.actor, block_id=block_id
@@ -574,11 +617,51 @@ class ConversationViewSet(OwnWorkViewSet):
     @_marking
     @once
     def go_on(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
+        self._refuse_token_of_ended(conversation_id)
         block_id = self.read(MoveIn).get("block_id")
         view = conversations.go_on(
             conversation_id=conversation_id, at=self.at, actor=self.actor, block_id=block_id
         )
         return Response(as_json(view, resumed=view.resumed))
+
+    @extend_schema(
+        operation_id="conversations_create_token",
+        tags=[TAG],
+        summary="Let a page lead a conversation",
+        description=(
+            "Returns a token for this one conversation, with which a page in a browser reads it, answers, "
+            "continues and goes back: it sends `Authorization: Bearer cqt_...` in place of the API key, "
+            "which belongs on your server alone. Browsers allow this to pages of the sites that "
+            "`allowed_origins` of the community's settings names. A token makes "
+            f"{REQUESTS_PER_MINUTE_OF_TOKEN} requests in a minute, "
+            "counted for each conversation and not for your key. It ends with the conversation, with the API "
+            "key that asked for it, and at `expires_at`; then it gets `401`. A retry of the last answer with "
+            "its `Idempotency-Key` still gets the response. A conversation that has ended is `409 conflict`."
+        ),
+        request=TokenIn,
+        responses={201: TokenOut},
+        examples=[
+            OpenApiExample("For half an hour", {"expires_in": 1800}, request_only=True),
+            OpenApiExample("A token", TOKEN, response_only=True, status_codes=["201"]),
+        ],
+    )
+    @once
+    def create_token(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
+        seconds = self.read(TokenIn)["expires_in"]
+        view = conversations.get(conversation_id=conversation_id, at=self.at, actor=self.actor)
+        if view.is_completed:
+            raise Conflict("This conversation has ended.")
+        expires_at = (self.at + timedelta(seconds=seconds)).replace(microsecond=0)
+        token = tokens.issue(
+            conversation_id=conversation_id, api_key_id=self.key.api_key_id, expires_at=expires_at
+        )
+        body = {"token": token, "conversation_id": str(conversation_id), "expires_at": expires_at}
+        return Response(body, status=201)
+
+    def _refuse_token_of_ended(self, conversation_id: uuid.UUID) -> None:
+        """Raise InvalidApiKey if the caller is a token whose conversation has ended (rule 11.92)."""
+        if self.key.conversation_id is not None and conversations.has_ended(conversation_id=conversation_id):
+            raise InvalidApiKey(tokens.ENDED)
 
     def _respondent(self, body: Mapping[str, Any]) -> Respondent:
         member_id, external_id = body.get("member_id"), body.get("external_id")

@@ -75,12 +75,16 @@ class OwnWorkViewSet(CommunityViewSet):
         if project_id is not None:
             lookup.seen(actor=self.actor, project_id=project_id, at=self.at)
 
+    def lock(self, *, project_id: int, **kwargs: Any) -> None:
+        lookup.lock(actor=self.actor, project_id=project_id)
+
     def visible(self) -> ProjectQuerySet:
         return lookup.visible(actor=self.actor, at=self.at)
 
 
 class ProjectViewSet(OwnWorkViewSet):
     of_conversations = frozenset({"list", "retrieve"})
+    figures = frozenset({"info.completion_count", "info.response_count"})
     noun = "project"
     least_role = {
         "list": Role.MEMBER,

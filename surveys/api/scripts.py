@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.gate import idempotency
-from communities.gate.etags import etag_of, parse_if_match
+from communities.gate.etags import etag_of
 from communities.gate.fields import StrictChoiceField, StrictStringField, StrictTextField
 from communities.gate.idempotency import Claim, once
 from communities.ground.actors import Role
@@ -29,15 +29,6 @@ from surveys.services.representations import script as script_json
 from surveys.services.scripts.editing import Written
 
 TAG = "Scripts"
-IF_MATCH = OpenApiParameter(
-    "If-Match",
-    str,
-    OpenApiParameter.HEADER,
-    description=(
-        "The `ETag` of the script as it was read. If the script has changed since, the write is "
-        "`409 conflict`."
-    ),
-)
 _WRITES = (
     "`violations` lists all errors at once. While the project is active, wording and images may change, "
     "blocks and options may be added, options of choices and rankings reordered, `required` switched off, "
@@ -49,7 +40,6 @@ _changes_block = partial(
     extend_schema,
     tags=[TAG],
     summary="Change one block",
-    parameters=[IF_MATCH],
     request={"application/json": ref("BlockPatch")},
     responses={200: ref("Block")},
     examples=[
@@ -187,7 +177,6 @@ class ScriptViewSet(OwnWorkViewSet):
             "cannot change its type (`409 conflict`): leave it out, which archives it, and add another. "
             f"{_WRITES}"
         ),
-        parameters=[IF_MATCH],
         request={"application/json": ref("Script")},
         responses={200: ref("Script")},
         examples=[
@@ -201,7 +190,6 @@ class ScriptViewSet(OwnWorkViewSet):
             actor=self.actor,
             project_id=project_id,
             body=self.body,
-            revisions_allowed=parse_if_match(request.headers.get("If-Match")),
             at=self.at,
         )
         return self._response(written, script_json.serialize(written.project, written.script))
@@ -319,7 +307,6 @@ class ScriptViewSet(OwnWorkViewSet):
             project_id=project_id,
             block_id=block_id,
             body=self.body,
-            revisions_allowed=parse_if_match(request.headers.get("If-Match")),
             at=self.at,
         )
         return self._response(written, script_json.serialize_block(written.project, written.script, block_id))

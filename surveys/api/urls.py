@@ -62,6 +62,7 @@ urlpatterns = [
     path(f"{_CONVERSATION}/answers", ConversationViewSet.as_view({"post": "answer"}), name="answers"),
     path(f"{_CONVERSATION}/back", ConversationViewSet.as_view({"post": "back"}), name="back"),
     path(f"{_CONVERSATION}/continue", ConversationViewSet.as_view({"post": "go_on"}), name="continue"),
+    path(f"{_CONVERSATION}/tokens", ConversationViewSet.as_view({"post": "create_token"}), name="tokens"),
     path(f"{_PROJECT}/links", LinkViewSet.as_view({"get": "list", "post": "create"}), name="links"),
     path(f"{_PROJECT}/links/export", LinkViewSet.as_view({"get": "export"}), name="links-export"),
     path(f"{_PROJECT}/links/<uuid:link_id>", LinkViewSet.as_view({"delete": "destroy"}), name="link"),

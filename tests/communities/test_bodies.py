@@ -92,10 +92,11 @@ def test_anything_but_an_object(caller: Caller, body: bytes) -> None:
         (named(r'"a\u0000b"'), "xp_name", "invalid"),
         (named(r'"\ud800"'), "xp_name", "invalid"),
         (named(r'"\udc00\ud800"'), "xp_name", "invalid"),
-        (named("9223372036854775808"), "xp_name", "too_large"),
-        (named("-9223372036854775809"), "xp_name", "too_small"),
-        (named("18446744073709551616"), "xp_name", "too_large"),
-        (named("1" + "0" * 300), "xp_name", "too_large"),
+        (b'{"xp_per_question": 9223372036854775808}', "xp_per_question", "too_large"),
+        (b'{"xp_per_question": -9223372036854775809}', "xp_per_question", "too_small"),
+        (b'{"xp_per_question": 18446744073709551616}', "xp_per_question", "too_large"),
+        (b'{"xp_per_question": 1%b}' % (b"0" * 5000), "xp_per_question", "too_large"),
+        (named("18446744073709551616"), "xp_name", "invalid_type"),
         (b'{"unknown": {"deep": [1, NaN]}}', "unknown.deep[1]", "invalid"),
         (b'{"unknown": [{"deep": "\\u0000"}]}', "unknown[0].deep", "invalid"),
         (b'{"a\\u0000b": 1}', "a?b", "invalid"),
@@ -224,6 +225,34 @@ def test_each_line_has_the_limit_of_values_of_a_body() -> None:
 @try_each("number", [2**63 - 1, -(2**63), 1.5e300])
 def test_numbers_of_64_bits_are_read(number: float) -> None:
     assert parse(orjson.dumps({"a": number})) == {"a": number}
+
+
+@try_each("digits", ["9223372036854775808", "-9223372036854775809", "1" * 21, "-" + "9" * 400, "1" * 5000])
+def test_an_integer_beyond_64_bits_in_an_unknown_field_is_ignored(caller: Caller, digits: str) -> None:
+    """Rule 11.84."""
+    body = f'{{"xp_name": "Tempi", "a": {digits}, "b": {{"c": [1.5, {digits}]}}}}'
+
+    answer = patch(caller, body.encode())
+
+    assert (answer.status_code, answer.json()["xp_name"]) == (200, "Tempi")
+    assert answer["X-Ignored-Fields"] == "a, b"
+
+
+def test_long_integers_hide_no_other_fault(caller: Caller) -> None:
+    """Rule 11.84."""
+    long = "9" * 30
+    for body, field in (
+        (f'{{"a": {long}, "xp_name": "\\u0000"}}', "xp_name"),
+        (f'{{"a": {long}, "xp_name": NaN}}', "xp_name"),
+        (f'{{"a": {long}, "a": {long}}}', "a"),
+        (f'{{"a": {long}, "xp_name": "\xff"}}', None),
+        (f'{{"a": {long}, }}', None),
+        (f'{{"a": {long}, "b": {"[" * 5000}{"]" * 5000}}}', None),
+    ):
+        answer = patch(caller, body.encode("latin-1"))
+
+        assert refusal(answer) == (400, "invalid_request"), body[:60]
+        assert {name for name, _ in faults(answer)} == ({field} if field else set())
 
 
 @pytest.mark.parametrize("open_and_shut", [(b'{"a":', b"}"), (b"[", b"]")])

@@ -23,6 +23,7 @@ AS_EVER = {
     "use_leader_board": True,
     "allow_sign_up": False,
     "require_second_factor": False,
+    "allowed_origins": [],
     "thank_you_type": "default",
     "thank_you_custom_message": None,
     "thank_you_custom_label": None,
@@ -158,6 +159,7 @@ def test_all_settings_change(caller: Caller) -> None:
         "background_url": "https://club.example/back.png",
         "font": "rounded",
         "corners": "square",
+        "allowed_origins": ["https://club.example", "https://play.club.example:8443"],
     }
 
     changed = caller.patch("/settings", changes).json()
@@ -183,7 +185,12 @@ def test_all_languages_that_django_knows_are_known() -> None:
 
 
 def test_all_settings_may_be_null(caller: Caller) -> None:
-    never_null = {"time_zone": "UTC", "allow_sign_up": False, "require_second_factor": False}
+    never_null: dict[str, object] = {
+        "time_zone": "UTC",
+        "allow_sign_up": False,
+        "require_second_factor": False,
+    }
+    never_null["allowed_origins"] = []
     nothing = dict.fromkeys(AS_EVER) | never_null
 
     assert caller.patch("/settings", nothing).json() == {"community_id": str(caller.community.pk), **nothing}

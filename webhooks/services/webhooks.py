@@ -94,7 +94,7 @@ def change(
 
     A new URL, or switching the webhook on, resets the count of failures and the reason it was disabled.
     """
-    webhook = _locked(community_id, webhook_id)
+    webhook = lock(community_id=community_id, webhook_id=webhook_id)
     if not fields:
         return webhook
     _require_projects(community_id, fields.get("project_ids"))
@@ -112,7 +112,7 @@ def change(
 @in_transaction
 def remove(*, actor: Actor | None, community_id: int, webhook_id: int, at: datetime) -> None:
     """Mark a webhook as deleted and erase its secrets. Housekeeping removes its rows later."""
-    webhook = _marked_deleted(_locked(community_id, webhook_id), actor=actor, at=at)
+    webhook = _marked_deleted(lock(community_id=community_id, webhook_id=webhook_id), actor=actor, at=at)
     webhook.sealed_secret = b""
     webhook.sealed_previous_secret = webhook.previous_secret_expires_at = None
     webhook.save(
@@ -123,7 +123,9 @@ def remove(*, actor: Actor | None, community_id: int, webhook_id: int, at: datet
 @in_transaction
 def remove_with_undo(*, actor: Actor, community_id: int, webhook_id: int, at: datetime) -> None:
     """Mark a webhook as deleted. Its secrets are kept as long as `restore` is possible."""
-    _marked_deleted(_locked(community_id, webhook_id), actor=actor, at=at).save(update_fields=_DELETED)
+    _marked_deleted(lock(community_id=community_id, webhook_id=webhook_id), actor=actor, at=at).save(
+        update_fields=_DELETED
+    )
 
 
 def restorable(*, community_id: int, at: datetime) -> QuerySet[Webhook]:
@@ -160,7 +162,7 @@ def rotate_secret(
 
     The old one also signs for 24 hours, or until the next rotation.
     """
-    webhook = _locked(community_id, webhook_id)
+    webhook = lock(community_id=community_id, webhook_id=webhook_id)
     before: history.Shown = {"secret_prefix": webhook.secret_prefix}
     secret = signatures.new_secret()
     webhook.sealed_previous_secret = webhook.sealed_secret
@@ -197,7 +199,7 @@ def signing_secrets(webhook: Webhook, *, at: datetime) -> list[str]:
 @in_transaction
 def ping(*, actor: Actor | None, community_id: int, webhook_id: int, at: datetime) -> Delivery:
     """Send a webhook the event `webhook.ping`, even if it is off or not subscribed to it."""
-    webhook = _locked(community_id, webhook_id)
+    webhook = lock(community_id=community_id, webhook_id=webhook_id)
     delivery_id = outbox.emit_to(
         webhook_id=webhook.pk,
         community_id=community_id,
@@ -223,7 +225,8 @@ def _require_room(community_id: int) -> None:
         raise Conflict(f"A community has at most {MOST_WEBHOOKS} webhooks: delete one first.")
 
 
-def _locked(community_id: int, webhook_id: int) -> Webhook:
+def lock(*, community_id: int, webhook_id: int) -> Webhook:
+    """A webhook under a row lock until the transaction ends. Raises NotFound."""
     # FOR NO KEY UPDATE, because FOR UPDATE would block every transaction that writes an event for it.
     webhooks = Webhook.objects.in_community(community_id).select_for_update(no_key=True)
     return _existing(webhooks.filter(pk=webhook_id).first())

@@ -16,6 +16,7 @@ from communities.gate.idempotency import once
 from communities.gate.pagination import KeysetIn, PageIn, page_after
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
+from communities.ground.cached import cached_property
 from communities.ground.errors import refuse
 from communities.models import Member
 from communities.services.people import memberships
@@ -143,6 +144,17 @@ class MemberViewSet(CommunityViewSet):
         "partial_update": Role.ADMIN,
     }
 
+    figures = frozenset({"rank", "xp_total", "xp_monthly", "level", "participation", "achievements"})
+
+    @cached_property
+    def _changes(self) -> dict[str, Any]:
+        return self.read(MemberIn)
+
+    def lock(self, *, member_id: int, **kwargs: Any) -> None:
+        memberships.lock_to_change(
+            community_id=self.actor.community_id, member_id=member_id, changes=self._changes
+        )
+
     @extend_schema(
         operation_id="members_list",
         tags=[TAG],
@@ -259,8 +271,7 @@ class MemberViewSet(CommunityViewSet):
     )
     @once
     def partial_update(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
-        changes = self.read(MemberIn)
-        memberships.change_member(actor=self.actor, member_id=member_id, changes=changes, at=self.at)
+        memberships.change_member(actor=self.actor, member_id=member_id, changes=self._changes, at=self.at)
         return Response(members.get(community_id=self.actor.community_id, member_id=member_id, at=self.at))
 
 

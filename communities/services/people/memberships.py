@@ -243,14 +243,7 @@ def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], a
     trail records that a name or an account changed, without the new value, because the trail outlives the
     person's erasure.
     """
-    if "platform_id" in changes:
-        # The owner of the account may act in the community's chat at this moment.
-        if changes["platform_id"] is not None:
-            identities.lock_account(Identity.Provider.CHAT, changes["platform_id"])
-        identities.lock_owner_of(community_id=actor.community_id, member_id=member_id)
-    if "access" in changes:
-        invitation_access.lock_of_member(community_id=actor.community_id, member_id=member_id)
-    member = _lock(actor.community_id, member_id)
+    member = lock_to_change(community_id=actor.community_id, member_id=member_id, changes=changes)
     if not member.belongs and changes.keys() != {"access"}:
         raise Conflict(HAS_LEFT)
     before = member.access
@@ -387,6 +380,18 @@ def is_only_admin(*members: Member) -> bool:
     )
     others = admins.exclude(pk__in=[each.pk for each in members])
     return any(each.is_admin for each in members) and not others.exists()
+
+
+def lock_to_change(*, community_id: int, member_id: int, changes: Mapping[str, Any]) -> Member:
+    """Lock a member and what these changes concern, in the order of locks. Raises NoSuchMember."""
+    if "platform_id" in changes:
+        # The owner of the account may act in the community's chat at this moment.
+        if changes["platform_id"] is not None:
+            identities.lock_account(Identity.Provider.CHAT, changes["platform_id"])
+        identities.lock_owner_of(community_id=community_id, member_id=member_id)
+    if "access" in changes:
+        invitation_access.lock_of_member(community_id=community_id, member_id=member_id)
+    return _lock(community_id, member_id)
 
 
 def _lock(community_id: int, member_id: int) -> Member:

@@ -66,7 +66,7 @@ def save_settings(*, actor: Actor, changes: Mapping[str, Any], at: datetime) -> 
     community_id = actor.community_id
     if not changes:
         return get_settings(community_id=community_id)
-    row = _locked(community_id)
+    row = lock(community_id=community_id)
     was = copy(row)
     before = {name: getattr(row, name) for name in changes}
     if changes.get(second_factors.FIELD) and not row.require_second_factor:
@@ -122,7 +122,7 @@ def is_chosen(name: str, community: Community, own: CommunitySettings) -> bool:
     return changes.filter(after__has_key=name).exists()
 
 
-def _locked(community_id: int) -> CommunitySettings:
+def lock(*, community_id: int) -> CommunitySettings:
     """The settings under a row lock, created if none were ever saved."""
     own = CommunitySettings.objects.select_for_update(no_key=True).filter(pk=community_id)
     row = own.first()

@@ -21,7 +21,8 @@ LEAF_FIELDS = ("block", "variable", "op", "value")
 MAX_PARTS = MAX_LENGTH // 8  # of `all` or `any`, and comparisons of a whole condition
 MAX_VALUES = MAX_LENGTH // 2  # of `in`
 MAX_NODES = MAX_PARTS * MAX_NESTING  # comparisons, and the groups around them
-_MAX_BITS = 4096  # of an integer; a larger one exceeds the length of an expression
+_MAX_BITS = 63  # of an integer; readers of JSON lose digits of a larger one
+_MAX_DIGITS = 4096  # of another number; one with more exceeds the length of an expression
 
 
 class ConditionError(ValueError):
@@ -238,7 +239,7 @@ class _Compiler:
             value = Decimal(repr(value)) if isinstance(value, float) else value
             if not value.is_finite():
                 return self.report(path, "invalid", "A number must be finite.")
-            fits = abs(value.adjusted()) <= _MAX_BITS
+            fits = abs(value.adjusted()) <= _MAX_DIGITS
         if not fits:
             return self.report(path, "too_large", "This number has too many digits for an expression.")
         return format(value, "d" if isinstance(value, int) else "f")

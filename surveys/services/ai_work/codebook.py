@@ -89,7 +89,7 @@ def read(*, project: Project, block_id: int) -> ReadCodebook:
     return ReadCodebook(found.version, live(block_id=block.pk)) if found else ReadCodebook(0)
 
 
-def _locked(project: Project, block_id: int) -> Codebook:
+def lock(*, project: Project, block_id: int) -> Codebook:
     """Return the locked codebook of a question, created if missing. Raises NotFound if the question was
     deleted.
     """
@@ -139,7 +139,7 @@ def change(
     ids, titles that occur twice, too many themes, and a merge of a theme into itself.
     """
     block = question(project=project, block_id=block_id)
-    book = _locked(project, block_id)
+    book = lock(project=project, block_id=block_id)
     if versions_allowed is not None and book.version not in versions_allowed:
         raise Conflict("The codebook was changed meanwhile. Read it again, then send your changes once more.")
     there = {theme.pk: theme for theme in live(block_id=block.pk)}
@@ -177,7 +177,7 @@ def correct(
     project = conversation.project
     access.require_owner(actor=actor, project=project, missing=responses.NO_RESPONSE)
     block = question(project=project, block_id=block_id)
-    _locked(project, block_id)
+    lock(project=project, block_id=block_id)
     known = {theme.pk for theme in live(block_id=block.pk)}
     unknown = [n for n, pk in enumerate(themes) if pk not in known or pk in themes[:n]]
     if unknown:
@@ -306,7 +306,7 @@ def for_provider(*, project: Project, block_id: int, provider: str) -> tuple[Cod
     When another provider begins, the themes of the local provider are deleted, because the other provider
     names better themes. Pinned themes remain, and so do corrections by staff with their themes (rule 10.27).
     """
-    book = _locked(project, block_id)
+    book = lock(project=project, block_id=block_id)
     themes = live(block_id=block_id)
     if book.generated_by == LOCAL and provider != LOCAL:
         kept = readings.corrected_themes(block_id=block_id)
@@ -327,7 +327,7 @@ def add(
 
     Returns all themes. `unfit` is the number of answers that fitted no theme before.
     """
-    book = _locked(project, block_id)
+    book = lock(project=project, block_id=block_id)
     themes = live(block_id=block_id)
     taken = {theme.title.lower() for theme in themes}
     new: list[Theme] = []

@@ -183,6 +183,11 @@ def get(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None)
     return view.of_conversation(loaded, at, resumed=True)
 
 
+def has_ended(*, conversation_id: uuid.UUID) -> bool:
+    """Whether a conversation has been completed. A vote that is given anew has been, too."""
+    return Conversation.objects.filter(pk=conversation_id, completed_at__isnull=False).exists()
+
+
 @in_transaction
 def answer(
     *,

@@ -5,7 +5,7 @@ All script writes use this module. `scripts.editing` applies the rules, and emit
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from itertools import product
@@ -29,13 +29,10 @@ def replace_script(
     actor: Actor,
     project_id: int,
     body: Mapping[str, object],
-    revisions_allowed: Collection[int] | None,
     at: datetime,
 ) -> Written:
     """Replace the script by the submitted blocks. Refuses as `editing.replace_script` does."""
-    written = editing.replace_script(
-        actor=actor, project_id=project_id, body=body, revisions_allowed=revisions_allowed, at=at
-    )
+    written = editing.replace_script(actor=actor, project_id=project_id, body=body, at=at)
     return _announced(written, at)
 
 
@@ -46,7 +43,6 @@ def patch_block(
     project_id: int,
     block_id: int,
     body: Mapping[str, object],
-    revisions_allowed: Collection[int] | None,
     at: datetime,
 ) -> Written:
     """Change the submitted fields of one block. Refuses as `editing.replace_script` does."""
@@ -55,7 +51,6 @@ def patch_block(
         project_id=project_id,
         block_id=block_id,
         body=body,
-        revisions_allowed=revisions_allowed,
         at=at,
     )
     return _announced(written, at)

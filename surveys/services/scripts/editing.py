@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from communities.ground.actors import Actor
-from communities.ground.errors import Conflict, refuse_all
+from communities.ground.errors import refuse_all
 from communities.ground.transactions import in_transaction
 from surveys.engine.rules import telling
 from surveys.engine.script import Block, Script, Violation
@@ -42,7 +42,6 @@ __all__ = [
     "patch_block",
     "read_new",
     "replace_script",
-    "require_revision",
     "reserve_achievements",
     "save_outro",
     "save_plan",
@@ -100,16 +99,14 @@ def replace_script(
     actor: Actor,
     project_id: int,
     body: Mapping[str, object],
-    revisions_allowed: Collection[int] | None,
     at: datetime,
 ) -> Written:
     """Replace the script by the submitted blocks; a block that is sent with its id keeps its identity.
 
-    Refuses a revision that is not allowed, blocks that break a rule, and structural changes while the
-    project is active.
+    Refuses blocks that break a rule, and structural changes while the project is active.
     """
     project = lookup.lock(actor=actor, project_id=project_id)
-    return write_script(actor=actor, project=project, body=body, revisions_allowed=revisions_allowed, at=at)
+    return write_script(actor=actor, project=project, body=body, at=at)
 
 
 def write_script(
@@ -117,14 +114,12 @@ def write_script(
     actor: Actor | None,
     project: Project,
     body: Mapping[str, object],
-    revisions_allowed: Collection[int] | None = None,
     at: datetime,
 ) -> Written:
     """Replace the script of a project that the caller has locked. Refuses as `replace_script` does.
 
     Without an `actor` the service itself writes it.
     """
-    require_revision(project, revisions_allowed)
     limit = access.xp_limit(actor=actor)
     plan = planning.plan_script(project=project, body=body, xp_limit=limit, at=at)
     return save_plan(actor=actor, project=project, plan=plan, at=at)
@@ -137,23 +132,13 @@ def patch_block(
     project_id: int,
     block_id: int,
     body: Mapping[str, object],
-    revisions_allowed: Collection[int] | None,
     at: datetime,
 ) -> Written:
     """Change the submitted fields of one block. Refuses as `replace_script` does."""
     project = lookup.lock(actor=actor, project_id=project_id)
-    require_revision(project, revisions_allowed)
     limit = access.xp_limit(actor=actor)
     plan = planning.plan_patch(project=project, block_id=block_id, body=body, xp_limit=limit, at=at)
     return save_plan(actor=actor, project=project, plan=plan, at=at)
-
-
-def require_revision(project: Project, revisions_allowed: Collection[int] | None) -> None:
-    """Refuse a write that was based on another revision of the script."""
-    if revisions_allowed is not None and project.revision not in revisions_allowed:
-        raise Conflict(
-            f"The script is at revision {project.revision} now. Read it again and repeat your change."
-        )
 
 
 def save_plan(*, actor: Actor | None, project: Project, plan: Plan, at: datetime) -> Written:

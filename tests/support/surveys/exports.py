@@ -64,7 +64,6 @@ def write_again(made: Project, *blocks: dict[str, Any]) -> None:
         actor=superuser_actor(community_id=made.community_id),
         project_id=made.pk,
         body={"blocks": list(blocks)},
-        revisions_allowed=None,
         at=LUNCHTIME,
     )
     made.refresh_from_db()

@@ -156,7 +156,6 @@ def written(project: Project, *more: Any, level: Level = Level.EDIT, to: Any = N
             actor=editor(project, level),
             project_id=project.pk,
             body={"blocks": [each for each in blocks if each.get("section") != "outro"]},
-            revisions_allowed=None,
             at=NOON,
         )
     except InvalidRequest as refusal:

@@ -278,7 +278,6 @@ def test_the_outro_has_its_pictures(chat):
         project_id=project.pk,
         block_id=project.blocks.get(section="outro", type="content_block").pk,
         body={"prompt": "Bye.", **LOOKS},
-        revisions_allowed=None,
         at=timezone.now(),
     )
     chat.reopen(project)

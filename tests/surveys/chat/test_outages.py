@@ -303,7 +303,6 @@ def test_a_ranking_that_loses_an_item_goes_on(chat):
         project_id=project.pk,
         block_id=block.pk,
         body={"options": [*kept, {"value": "d"}]},
-        revisions_allowed=None,
         at=timezone.now(),
     )
     opening.open_project(actor=chat.actor, project_id=project.pk, at=timezone.now())

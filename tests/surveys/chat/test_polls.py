@@ -294,7 +294,6 @@ def test_wording_that_changes_while_a_poll_is_open_is_shown(chat):
         project_id=project.pk,
         block_id=block.pk,
         body=fields,
-        revisions_allowed=None,
         at=timezone.now(),
     )
 
