@@ -24,7 +24,7 @@ help:
 	@echo "make test-all run all tests, and more examples of each; browser tests need Chromium"
 	@echo "make check    check lint, types, import contracts, migrations, deployment, OpenAPI, JavaScript"
 	@echo "make fmt      format the code"
-	@echo "make schema   update tests/openapi.yml after a change of the interface"
+	@echo "make schema   update tests/openapi.yml and the clients after a change of the interface"
 	@echo "make bench    measure CPU time                                 (ROWS=1,3 for some of the operations)"
 	@echo "make quality  compare readings of answers with labels            (PROVIDER=anthropic for a model)"
 	@echo "make torture  kill processes under load and check that no event is lost"
@@ -101,6 +101,7 @@ check-js: $(NODE)/.installed
 
 schema: setup
 	@$(ON_A_SERVER) $(PY) manage.py spectacular --validate --fail-on-warn --file tests/openapi.yml
+	$(PY) config/clients/python/generate.py tests/openapi.yml
 
 bench: setup
 	$(PY) -m tests.bench $(ARGS)
