@@ -84,7 +84,7 @@ check-openapi: setup
 	@$(ON_A_SERVER) $(PY) manage.py spectacular --validate --fail-on-warn --file $(VENV)/openapi.yml
 	diff -u tests/openapi.yml $(VENV)/openapi.yml
 
-# The packages that check the JavaScript; nothing else needs them.
+# The packages that check the JavaScript and build the client for TypeScript; nothing else needs them.
 NODE := $(VENV)/js
 
 $(NODE)/.installed: .ci/js/package.json .ci/js/package-lock.json | $(DEVELOPMENT)
@@ -95,7 +95,7 @@ $(NODE)/.installed: .ci/js/package.json .ci/js/package-lock.json | $(DEVELOPMENT
 	@touch $@
 
 check-js: $(NODE)/.installed
-	$(NODE)/node_modules/.bin/eslint --config .ci/js/eslint.config.js --max-warnings 0 .ci communities surveys tests
+	$(NODE)/node_modules/.bin/eslint --config .ci/js/eslint.config.js --max-warnings 0 .ci communities config surveys tests
 	$(NODE)/node_modules/.bin/tsc --project .ci/js
 	node --test $(wildcard tests/js/*.test.mjs)
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import uuid
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ class Server:
         self.pauses.append(seconds)
 
 
-PLACE = {"url": "https://surveys.example.org/", "key": "cq_live_x", "community": "1"}
+PLACE: dict[str, Any] = {"url": "https://surveys.example.org/", "key": "cq_live_x", "community": "1"}
 
 
 def send(server: Server, call: Any) -> Any:
@@ -80,7 +80,7 @@ def send_async(server: Server, call: Any) -> Any:
 
 
 @pytest.fixture(params=[send, send_async])
-def attempt(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def attempt(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Sends a call to a server with given answers; returns the server, and the answer or the error."""
 
     def attempt(call: Any, *answers: Any) -> tuple[Server, Any]:
@@ -260,7 +260,7 @@ def test_a_webhook_that_is_not_authentic_is_refused(change: dict[str, Any]) -> N
     """Rule 11.114."""
     secret = new_secret()
     sent = headers([secret], event_id=uuid.uuid4(), body=EVENT.decode(), at=AT)
-    request = {"body": EVENT, "secret": secret, "at": AT.timestamp()}
+    request: dict[str, Any] = {"body": EVENT, "secret": secret, "at": AT.timestamp()}
     for name, value in change.items():
         (sent if name in sent else request)[name] = value
 
@@ -270,7 +270,7 @@ def test_a_webhook_that_is_not_authentic_is_refused(change: dict[str, Any]) -> N
 
 @pytest.mark.long
 def test_the_package_can_be_installed_and_run_alone(tmp_path: Path) -> None:
-    uv = [Path(sys.executable).parent / "uv", "--offline", "--quiet"]
+    uv = [str(Path(sys.executable).parent / "uv"), "--offline", "--quiet"]
     subprocess.run([*uv, "build", "--wheel", CLIENT, "--out-dir", tmp_path], check=True)
     (wheel,) = tmp_path.glob("*.whl")
 
