@@ -24,7 +24,7 @@ help:
 	@echo "make test-all run all tests, and more examples of each; browser tests need Chromium"
 	@echo "make check    check lint, types, import contracts, migrations, deployment, OpenAPI, JavaScript"
 	@echo "make fmt      format the code"
-	@echo "make schema   update tests/openapi.yml after a change of the interface"
+	@echo "make schema   update tests/openapi.yml and the clients after a change of the interface"
 	@echo "make bench    measure CPU time                                 (ROWS=1,3 for some of the operations)"
 	@echo "make quality  compare readings of answers with labels            (PROVIDER=anthropic for a model)"
 	@echo "make torture  kill processes under load and check that no event is lost"
@@ -84,7 +84,7 @@ check-openapi: setup
 	@$(ON_A_SERVER) $(PY) manage.py spectacular --validate --fail-on-warn --file $(VENV)/openapi.yml
 	diff -u tests/openapi.yml $(VENV)/openapi.yml
 
-# The packages that check the JavaScript; nothing else needs them.
+# The packages that check the JavaScript and build the client for TypeScript; nothing else needs them.
 NODE := $(VENV)/js
 
 $(NODE)/.installed: .ci/js/package.json .ci/js/package-lock.json | $(DEVELOPMENT)
@@ -95,12 +95,13 @@ $(NODE)/.installed: .ci/js/package.json .ci/js/package-lock.json | $(DEVELOPMENT
 	@touch $@
 
 check-js: $(NODE)/.installed
-	$(NODE)/node_modules/.bin/eslint --config .ci/js/eslint.config.js --max-warnings 0 .ci communities surveys tests
+	$(NODE)/node_modules/.bin/eslint --config .ci/js/eslint.config.js --max-warnings 0 .ci communities config surveys tests
 	$(NODE)/node_modules/.bin/tsc --project .ci/js
 	node --test $(wildcard tests/js/*.test.mjs)
 
 schema: setup
 	@$(ON_A_SERVER) $(PY) manage.py spectacular --validate --fail-on-warn --file tests/openapi.yml
+	$(PY) config/clients/python/generate.py tests/openapi.yml
 
 bench: setup
 	$(PY) -m tests.bench $(ARGS)

@@ -41,14 +41,17 @@ def _seen_blocks(schemas: Schema) -> Schema:
         common["properties"][key] = {"anyOf": [ref(name), {"type": "null"}]}
     del common["properties"]["options"]
     common["required"].remove("options")
-    options = {"type": "array", "items": ref("SeenOption")}
-    union = blocks.by_type(
-        "SeenBlock",
-        "SeenBlockFields",
-        description,
-        lambda type: {"options": options if type in WITH_ITEMS | SCALES else {"type": "null"}},
-    )
-    return {"SeenBlockFields": common, **union}
+    point = schemas["SeenOption"]
+    item = {**point, "properties": {**point["properties"], "id": {"type": "integer"}}}
+
+    def options(kind: str) -> Schema:
+        if kind not in WITH_ITEMS | SCALES:
+            return {"options": {"type": "null"}}
+        items = ref("SeenItem" if kind in WITH_ITEMS else "SeenOption")
+        return {"options": {"type": "array", "items": items}}
+
+    union = blocks.by_type("SeenBlock", "SeenBlockFields", description, options)
+    return {"SeenBlockFields": common, "SeenItem": item, **union}
 
 
 def _answers(schemas: Schema) -> Schema:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from colloquy_client import Colloquy, api
+from colloquy_client.types import AnswerRequest, ConversationRequest, SeenItem, Step
 from tests.support.caller import Caller
 
 pytestmark = pytest.mark.django_db
@@ -26,65 +28,62 @@ BLOCKS: list[dict[str, Any]] = [
 class Bot:
     """Speaks in lines of text. It knows nothing of the script: only what each step says."""
 
-    def __init__(self, caller: Caller, project_id: str) -> None:
-        self._caller = caller
-        begun = caller.post(
-            f"/projects/{project_id}/conversations", {"external_id": "u-7", "display_name": "Kim"}
-        )
-        self.conversation = begun.json()
+    def __init__(self, colloquy: Colloquy, project_id: str) -> None:
+        self._colloquy = colloquy
+        person: ConversationRequest = {"external_id": "u-7", "display_name": "Kim"}
+        self.conversation = colloquy.send(api.conversations_begin(project_id, person))
         self.lines: list[str] = []
 
     def run(self) -> list[str]:
-        while self.conversation["step"] is not None:
-            step = self.conversation["step"]
+        while step := self.conversation["step"]:
             self.lines += self.drawn(step)
             answer = self.answer(step)
-            address = f"/conversations/{self.conversation['id']}"
-            if answer is None:
-                moved = self._caller.post(f"{address}/continue")
-            else:
-                moved = self._caller.post(f"{address}/answers", {"block_id": step["block"]["id"], **answer})
-            assert moved.status_code == 200, moved.content
-            self.conversation = moved.json()
+            here = self.conversation["id"]
+            call = api.conversations_answer(here, answer) if answer else api.conversations_continue(here)
+            self.conversation = self._colloquy.send(call)
         return self.lines
 
     @staticmethod
-    def drawn(step: dict[str, Any]) -> list[str]:
+    def drawn(step: Step) -> list[str]:
         block = step["block"]
         lines = [block["prompt"], *([f"({step['help']})"] if step["help"] else [])]
-        scale = block["scale"] or {}
         labels = [
             " ".join(filter(None, [option["emoji"], option["label"] or option["value"]]))
             for option in block["options"] or []
         ]
         if labels:
             lines.append(" | ".join(labels))
-        if scale.get("label_left"):
+        if (scale := block["scale"]) and scale.get("label_left"):
             lines.append(f"{block['min']} = {scale['label_left']}, {block['max']} = {scale['label_right']}")
-        buttons = [block["continue"]["label"], *([step["skip_label"]] if step["skip_label"] else [])]
-        return [*lines, " ".join(f"[{button}]" for button in buttons)]
+        go_on = block["continue"]
+        buttons = [go_on and go_on.get("label"), step["skip_label"]]
+        return [*lines, " ".join(f"[{button}]" for button in buttons if button)]
 
     @staticmethod
-    def answer(step: dict[str, Any]) -> dict[str, Any] | None:
+    def answer(step: Step) -> AnswerRequest | None:
         """The first that fits; None for a step that asks nothing. Whatever may be skipped is skipped."""
         block = step["block"]
-        ids = [option["id"] for option in block["options"] or []]
+        here = block["id"]
         if step["skip_label"]:
-            return {"skip": True}
+            return {"block_id": here, "skip": True}
         match block["type"]:
-            case "content_block" | "action_block":
-                return None
             case "single_punch":
-                return {"option_id": ids[0]}
+                return {"block_id": here, "option_id": block["options"][0]["id"]}
             case "multi_punch":
-                return {"option_ids": ids[: block["max"]]}
+                return {"block_id": here, "option_ids": ids(block["options"])[: block["max"]]}
             case "ranking":
-                return {"ranking": ids[: block["rank_top_n"]]}
+                return {"block_id": here, "ranking": ids(block["options"])[: block["rank_top_n"]]}
             case "rating" | "opinion_scale" | "nps":
-                return {"value": block["options"][-1]["value"]}
+                return {"block_id": here, "value": block["options"][-1]["value"]}
             case "open_numeric":
-                return {"value": block["min"]}
-        return {"value": "Yes."}
+                return {"block_id": here, "value": block["min"] or 0}
+            case "open_text":
+                return {"block_id": here, "value": "Yes."}
+        return None
+
+
+def ids(options: list[SeenItem]) -> list[int]:
+    return [each["id"] for each in options]
 
 
 def test_a_bot_draws_and_answers_a_whole_survey_from_its_steps():
@@ -92,7 +91,7 @@ def test_a_bot_draws_and_answers_a_whole_survey_from_its_steps():
     required = [{**block, "required": block.get("required", True)} for block in BLOCKS[1:]]
     project = caller.make_open(BLOCKS[0], *required, delivery={"audience": {"participation": "open_web"}})
 
-    bot = Bot(caller, project["id"])
+    bot = Bot(caller.colloquy(), project["id"])
 
     assert bot.run() == [
         "Hello Kim!",

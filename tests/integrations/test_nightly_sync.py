@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import chain, islice
 
 import pytest
 
+from colloquy_client import Colloquy, api
+from colloquy_client.types import ConversationRequest, Response
 from communities.models import Member
 from tests.support.caller import CHOICE, TEXT, Caller
 
@@ -16,41 +18,36 @@ WEB = {"delivery": {"audience": {"participation": "open_web"}}}
 class Sync:
     """Keeps `table` like the source. All that it remembers between two nights is the cursor."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-        self.table: dict[str, dict[str, Any]] = {}
+    def __init__(self, colloquy: Colloquy) -> None:
+        self._colloquy = colloquy
+        self.table: dict[str, Response] = {}
         self.cursor: str | None = None
 
-    def run(self, *, pages: int = 1000) -> None:
+    def run(self, *, pages: int | None = None) -> None:
         """Read on from the cursor, one row a page, so that a run can stop anywhere."""
-        for _ in range(pages):
-            query = f"?per_page=1&cursor={self.cursor}" if self.cursor else "?per_page=1"
-            page = self._caller.get(f"/responses/changes{query}").json()
-            for row in page["data"]:
-                if row.get("deleted"):
-                    self.table.pop(row["id"], None)
+        feed = self._colloquy.pages(api.responses_all_changes(cursor=self.cursor, per_page=1))
+        for page in islice(feed, pages):
+            for change in page["data"]:
+                if "deleted" in change:
+                    self.table.pop(change["id"], None)
                 else:
-                    self.table[row["id"]] = row
+                    self.table[change["id"]] = change
             self.cursor = page["cursor"]
-            if not page["has_more"]:
-                return
 
 
-def source(caller: Caller, *project_ids: str) -> dict[str, dict[str, Any]]:
-    rows = [
-        row
-        for each in project_ids
-        for row in caller.get(f"/projects/{each}/responses?per_page=100").json()["data"]
-    ]
-    return {row["id"]: row for row in rows}
+def source(colloquy: Colloquy, *project_ids: str) -> dict[str, Response]:
+    lists = [colloquy.each(api.responses_list(each)) for each in project_ids]
+    return {row["id"]: row for row in chain.from_iterable(lists)}
 
 
-def respond(caller: Caller, project_id: str, value: str, *, completes: bool = True, **who: str) -> str:
-    begun = caller.post(f"/projects/{project_id}/conversations", who).json()
-    address = f"/conversations/{begun['id']}/answers"
-    first = caller.post(address, {"block_id": begun["step"]["block"]["id"], "value": value}).json()
-    if completes:
-        caller.post(address, {"block_id": first["step"]["block"]["id"], "value": "Because."})
+def respond(
+    colloquy: Colloquy, project_id: str, value: str, person: ConversationRequest, *, completes: bool = True
+) -> str:
+    begun = colloquy.send(api.conversations_begin(project_id, person))
+    for answer in [value, "Because."] if completes else [value]:
+        assert begun["step"]
+        block_id = begun["step"]["block"]["id"]
+        begun = colloquy.send(api.conversations_answer(begun["id"], {"block_id": block_id, "value": answer}))
     return begun["id"]
 
 
@@ -58,32 +55,32 @@ def test_a_sync_follows_answers_votes_deletions_and_erasures_night_by_night():
     caller = Caller("admin")
     survey = caller.make_open(CHOICE, TEXT, **WEB)["id"]
     poll = caller.make_open(CHOICE, type="poll", settings={"change_poll": True}, **WEB)["id"]
-    sync = Sync(caller)
+    colloquy = caller.colloquy()
+    sync = Sync(colloquy)
     member = caller.beside("member")
     member_id = str(Member.objects.get(user=member.user).pk)
 
-    partial = respond(caller, survey, "red", completes=False, external_id="C-1")
-    gone = respond(caller, survey, "green")
-    erased = respond(caller, survey, "blue", member_id=member_id)
-    vote = respond(caller, poll, "red", completes=False, external_id="C-1")
+    partial = respond(colloquy, survey, "red", {"external_id": "C-1"}, completes=False)
+    gone = respond(colloquy, survey, "green", {})
+    erased = respond(colloquy, survey, "blue", {"member_id": member_id})
+    vote = respond(colloquy, poll, "red", {"external_id": "C-1"}, completes=False)
     sync.run(pages=2)  # the first night was cut short
     sync.run()
-    assert sync.table == source(caller, survey, poll)
+    assert sync.table == source(colloquy, survey, poll)
     assert set(sync.table) == {partial, gone, erased, vote}
 
-    caller.delete(f"/responses/{gone}")
-    assert caller.delete(f"/members/{member_id}/data").status_code == 204
-    again = caller.post(f"/projects/{poll}/conversations", {"external_id": "C-1"}).json()
-    reopened = caller.post(f"/conversations/{again['id']}/back").json()
-    body = {"block_id": reopened["step"]["block"]["id"], "value": "green"}
-    assert caller.post(f"/conversations/{vote}/answers", body).status_code == 200
+    colloquy.send(api.responses_delete(gone))
+    colloquy.send(api.members_data_erase(member_id))
+    again = colloquy.send(api.conversations_begin(poll, {"external_id": "C-1"}))
+    colloquy.send(api.conversations_back(again["id"]))
+    assert respond(colloquy, poll, "green", {"external_id": "C-1"}, completes=False) == vote
     sync.run()
 
-    assert sync.table == source(caller, survey, poll)
+    assert sync.table == source(colloquy, survey, poll)
     assert gone not in sync.table
     assert sync.table[erased]["user_id"] is None
     assert [each["value"] for each in sync.table[vote]["answers"]] == ["green"]
     before = sync.cursor
     sync.run()
-    assert sync.table == source(caller, survey, poll)
+    assert sync.table == source(colloquy, survey, poll)
     assert before is not None

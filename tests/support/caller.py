@@ -7,10 +7,12 @@ from copy import copy
 from functools import partial
 from typing import Any
 
+import httpx2
 import orjson
 from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client
 
+from colloquy_client import Colloquy
 from communities.ground.actors import Actor
 from communities.models import Community, Member
 from tests.factories import ApiKeyFactory, CommunityFactory, CommunitySettingsFactory, MemberFactory
@@ -60,6 +62,19 @@ class Caller:
         twin = copy(self)
         twin.client = Client()
         return twin
+
+    def colloquy(self, **options: Any) -> Colloquy:
+        """The Python client with this API key. Its requests stay in this process and transaction."""
+        http = httpx2.Client(transport=httpx2.MockTransport(self._answer))
+        community = str(self.community.pk)
+        return Colloquy(url="http://testserver", key=self.secret, community=community, http=http, **options)
+
+    def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        headers = dict(request.headers)
+        kind = headers.pop("content-type", "")
+        path = request.url.raw_path.decode()
+        answer: Any = self.client.generic(request.method, path, request.content, kind, headers=headers)
+        return httpx2.Response(answer.status_code, headers=dict(answer.items()), content=b"".join(answer))
 
     def call(self, method: str, path: str, body: object = None, **headers: str) -> Any:
         """Send a request. `path` is relative to the community's path.
