@@ -18,6 +18,7 @@ from surveys.services.results.crossing import MORE, CrossTable
 
 # The keys of shares in a cell, without `_percentage`, and of what they are the share, in words.
 SHARES = {"row": "the row", "column": "the column", "all": "all in the table"}
+MORE_MARK, LESS_MARK = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 _KEYS = {"row": "row_percentage", "column": "column_percentage", "all": "percentage"}
 
 
@@ -76,7 +77,7 @@ class DrawnTable:
 
     rows: str
     columns: str
-    of: str
+    shared: str
     heads: Sequence[str]
     sums: Sequence[float]
     shares_of_sums: Sequence[str]
@@ -88,6 +89,11 @@ class DrawnTable:
     notes: Sequence[str]
     weighting: Sequence[str]
 
+    @property
+    def of(self) -> str:
+        """Of what the shown percentages are, in words."""
+        return SHARES[self.shared]
+
 
 def draw(table: CrossTable, form: CrossForm, *, noun: str) -> DrawnTable:
     rows, columns = table.rows["segments"], table.columns["segments"]
@@ -95,7 +101,7 @@ def draw(table: CrossTable, form: CrossForm, *, noun: str) -> DrawnTable:
     return DrawnTable(
         rows=_title(table.rows, form),
         columns=_title(table.columns, form),
-        of=SHARES[form.shared],
+        shared=form.shared,
         heads=[_text(each) for each in columns],
         sums=[base_of(each) for each in columns],
         shares_of_sums=_of_all(table.columns),
@@ -154,6 +160,6 @@ def _cell(cell: Mapping[str, Any], share: str) -> DrawnCell:
         count=cell["count"],
         shares={name: cell[key] for name, key in _KEYS.items()},
         share=share,
-        mark="" if differs is None else "\N{UPWARDS ARROW}" if differs == MORE else "\N{DOWNWARDS ARROW}",
+        mark="" if differs is None else MORE_MARK if differs == MORE else LESS_MARK,
         said="" if differs is None else f"{differs} than in the other rows",
     )
