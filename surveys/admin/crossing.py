@@ -45,6 +45,7 @@ def cross(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     kind = request.GET.get("as", "")
     if table is not None and kind == CSV:
         return _file(page, table)
+    table = table.without_empty() if table is not None else None
     if table is not None and table.count and kind in picture.CONTENT_TYPES:
         return _picture(page, form, table, kind, noun=noun)
     address = reverse("admin:surveys_project_cross", args=[page.project.pk])
@@ -56,8 +57,6 @@ def cross(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         "form": form,
         "is_filtered": bool(form.query),
         "address": address,
-        "cross_address": "",
-        "board_address": "",
         "script_address": page.address("script") if page.may_edit else "",
         "table": table,
         "counting": found if is_running else None,

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from surveys.models import Project
 from tests.support.browser.sizes import expect_to_fit
-from tests.support.browser.staff_results import for_staff
+from tests.support.browser.staff_results import for_staff, unfold_filters
 from tests.support.caller import Caller
 from tests.support.instruments.blocks import choice, computes, option
 from tests.support.instruments.respondent import build
@@ -76,6 +76,7 @@ def test_scores_stand_on_the_tab_with_the_same_numbers_as_a_table(windows, made,
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_field_filters_and_divides(windows, made, width):
     page = for_staff(windows, made, viewport={"width": width, "height": 900})
+    unfold_filters(page)
 
     page.get_by_label("customer", exact=True).select_option("bolt")
     page.get_by_label("Compare by").select_option("field.customer")
@@ -83,6 +84,7 @@ def test_a_field_filters_and_divides(windows, made, width):
 
     expect(page.locator("#score-1")).to_contain_text("5 responses")
     expect(page.locator("#score-1")).to_contain_text("Compared by: customer")
+    unfold_filters(page)
     page.get_by_label("customer", exact=True).select_option("")
     page.get_by_role("button", name="Apply").click()
     expect(page.locator("#score-1")).to_contain_text("Not given")

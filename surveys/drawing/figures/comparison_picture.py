@@ -32,9 +32,6 @@ MAX_BARS = 120  # of all options together
 MAX_ROWS, MAX_COLUMNS = 50, 12
 _FIRST, _COLUMN = 250.0, 105.0  # the widths of the first column of a table, and the least of the others
 _LETTER = 34
-MARKS_IN_WORDS = (
-    "A triangle that points up: more than in the other rows, beyond chance. One that points down: less."
-)
 _SERIES = ("accent", "star", "good", "line", "bad", "ink", "accent-ink", "soft")  # as in results.css
 _COLOURS = {f"s{n}": name for n, name in enumerate(_SERIES, start=1)}
 
@@ -58,12 +55,13 @@ def compared(
     if comparison.groups or comparison.scores:
         _legend(drawing, comparison.legend)
     most = max(1, MAX_BARS // len(comparison.legend))
-    for group in comparison.groups[:most]:
+    for group in comparison.chosen_groups[:most]:
         drawing.height += 8
         drawing.text(" ".join(filter(None, (group.emoji, group.text))), 18, fill="ink", most=2)
         _bars(drawing, group.bars)
-    _left_out(drawing, len(comparison.groups) - most, "options")
+    _left_out(drawing, len(comparison.chosen_groups) - most, "options")
     for each in comparison.scores[:MAX_BARS]:
+        drawing.height += 8
         title = f"{each.series.letter} {each.series.text}: score {each.score}"
         drawing.text(title, 18, fill="ink", weight=BOLD, most=2)
         drawing.height += 6
@@ -73,8 +71,8 @@ def compared(
         columns = [[Cell(text) for text in row[1 : MAX_COLUMNS + 1]] for row in rows[:MAX_ROWS]]
         _table(drawing, head[1 : MAX_COLUMNS + 1], [row[0] for row in rows[:MAX_ROWS]], columns)
         _left_out(drawing, len(head) - 1 - MAX_COLUMNS, "segments")
-    if comparison.note:
-        drawing.text(comparison.note, 16)
+    for note in comparison.notes:
+        drawing.text(note, 16)
     drawing.end(foot)
     return drawing
 
@@ -110,8 +108,6 @@ def crossed(table: DrawnTable, *, noun: str, palette: Palette, foot: Sequence[st
     _table(drawing, heads, names, cells)
     _left_out(drawing, len(table.lines) - MAX_ROWS, "rows")
     _left_out(drawing, len(table.heads) - MAX_COLUMNS, "columns")
-    if any(cell.mark for line in table.lines for cell in line.cells):
-        drawing.text(MARKS_IN_WORDS, 15)
     beside = "sum of the weights" if is_weighted else "number"
     drawing.text(
         f"Percentages are of {table.of}, beside the {beside} of {noun}s; in “All”, of all in the table.", 15
@@ -132,8 +128,8 @@ def _begun(kind: str, title: str, palette: Palette) -> Drawing:
 
 def _legend(drawing: Drawing, legend: Sequence[Series]) -> None:
     for each in legend:
-        drawing.box(MARGIN, drawing.height + 5, 14, 14, _COLOURS[each.key], 3)
-        drawing.line(MARGIN + 22, drawing.height + 18, each.letter, 16, "ink", BOLD)
+        drawing.box(MARGIN, drawing.height + 3, 14, 14, _COLOURS[each.key], 3)
+        drawing.line(MARGIN + 22, drawing.height + 16, each.letter, 16, "ink", BOLD)
         text = f"{each.text} \N{MIDDLE DOT} {each.count_text}"
         drawing.text(text, 16, x=MARGIN + 22 + _LETTER, width=INNER - 22 - _LETTER, most=1)
         drawing.height += 4
@@ -179,7 +175,7 @@ def _table(
         drawing.box(MARGIN, drawing.height, whole, 1, "hairline")
         top = drawing.height + 4
         drawing.height = top
-        drawing.text(name, 16, fill="ink", width=_FIRST - 16, most=3)
+        drawing.text(name, 15, fill="ink", width=_FIRST - 16, most=3)
         bottom = drawing.height
         for x, cell in zip(places, row, strict=True):
             drawing.height = top

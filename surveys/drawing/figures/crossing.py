@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 from django import forms
 
-from communities.ground.words import percent, percents
-from surveys.drawing.figures.charts import base_of
+from communities.ground.words import percent, percents, plural
+from surveys.drawing.figures.charts import MOST_WITH_EMPTY, base_of
 from surveys.drawing.figures.filters import BandsField, ResultsForm
 from surveys.drawing.figures.weighting import words_of
 from surveys.engine.flow.wording import heading
@@ -93,6 +93,31 @@ class DrawnTable:
     def of(self) -> str:
         """Of what the shown percentages are, in words."""
         return SHARES[self.shared]
+
+    def without_empty(self) -> DrawnTable:
+        """The table without rows and columns of long lists that have no response (rule 6.433)."""
+        rows, columns = _places([line.responses for line in self.lines]), _places(self.responses)
+        left_out = {"row": len(self.lines) - len(rows), "column": len(self.heads) - len(columns)}
+        notes = [
+            f"{plural(count, name)} without a response: in the CSV file alone."
+            for name, count in left_out.items()
+            if count
+        ]
+        lines = [replace(line, cells=[line.cells[n] for n in columns]) for line in self.lines]
+        return replace(
+            self,
+            heads=[self.heads[n] for n in columns],
+            sums=[self.sums[n] for n in columns],
+            shares_of_sums=[self.shares_of_sums[n] for n in columns],
+            responses=[self.responses[n] for n in columns],
+            lines=[lines[n] for n in rows],
+            notes=[*self.notes, *notes],
+        )
+
+
+def _places(counts: Sequence[int]) -> list[int]:
+    """The places of a list that are shown: all, or in a long one those with a count."""
+    return [n for n, count in enumerate(counts) if count or len(counts) <= MOST_WITH_EMPTY]
 
 
 def draw(table: CrossTable, form: CrossForm, *, noun: str) -> DrawnTable:

@@ -20,7 +20,7 @@ from xml.sax.saxutils import escape, quoteattr
 from django.http import HttpResponse
 from PIL import Image, ImageDraw
 
-from communities.ground.words import amount
+from communities.ground.words import amount, plural
 from surveys.drawing import lettering
 from surveys.drawing.figures.charts import BarPart, Card, ChartBar, ChartColumn, Fact, Track
 from surveys.drawing.lettering import BOLD, REGULAR
@@ -140,12 +140,14 @@ def shapes_of(card: Card, palette: Palette, *, foot: Sequence[str]) -> Drawing:
     if card.parts:
         _facts(drawing, card.facts)
         draw_parts(drawing, card.parts)
-    bars = list(card.bars)
+    bars = list(card.chosen_bars)
     if card.columns and _fit(card.columns):
         _columns(drawing, card.columns, card.marker)
     else:
         bars += [ChartBar(each.text, 0, each.share, each.height) for each in card.columns]
     _bars(drawing, bars, lambda bar: f"{bar.share} ({amount(bar.count)})" if not card.columns else bar.share)
+    if card.unchosen_bars:
+        drawing.text(f"{plural(len(card.unchosen_bars), 'option')} without an answer.", 16)
     ranked = [replace(bar, text=f"{n}. {bar.text}") for n, bar in enumerate(card.places, start=1)]
     _bars(drawing, ranked, lambda bar: bar.share)
     if not card.parts:
