@@ -45,7 +45,7 @@ SIGNS = {
     "background_color",
     "content",
 }
-LOGIC = {"where", "precondition", "block", "variable", "source_key", "calculated_formula"}
+LOGIC = {"where", "precondition", "block", "variable", "source_key", "calculated_formula", "weight_by"}
 NO_TEXTS = IDS | ADDRESSES | SIGNS | LOGIC
 # Texts that the interface takes and does not return at once.
 NOT_RETURNED = {

@@ -97,6 +97,11 @@ WRITES: dict[str, tuple[str, str, Any, Action | None]] = {
         *("put", "/responses/{written}/blocks/{text}/reading", {"themes": []}),
         Action.READING_CORRECTED,
     ),
+    "dashboard.update": (
+        *("put", "/projects/{project}/dashboard", {"block_ids": ["{text}"]}),
+        Action.PROJECT_UPDATED,
+    ),
+    "dashboard.destroy": ("delete", "/projects/{spoken_project}/dashboard", None, Action.PROJECT_UPDATED),
     "conversation.create": ("post", "/projects/{project}/conversations", {}, None),
     "conversation.answer": (
         *("post", "/conversations/{response}/answers", {"block_id": "{text}", "value": WRITTEN}),
@@ -119,13 +124,15 @@ class Scene:
     def write(self, action: str, *, by: Caller | None = None, key: str = "") -> Any:
         method, path, body, _ = WRITES[action]
         if isinstance(body, dict):
-            sent = {"{text}": int(self.places["text"]), "{member}": self.places["member"]}
-            body = {
-                name: sent.get(value, value) if isinstance(value, str) else value
-                for name, value in body.items()
-            }
+            body = {name: self._filled(value) for name, value in body.items()}
         headers = {"Idempotency-Key": key} if key else {}
         return (by or self.caller).call(method, path.format(**self.places), body, **headers)
+
+    def _filled(self, value: Any) -> Any:
+        sent: dict[Any, Any] = {"{text}": int(self.places["text"]), "{member}": self.places["member"]}
+        if isinstance(value, list):
+            return [self._filled(each) for each in value]
+        return sent.get(value, value) if isinstance(value, str) else value
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +142,8 @@ def scene(kept_rows: None) -> Scene:
     project = caller.make_open({**CHOICE, "prompt": "Hello"}, TEXT, name="Openings", **web)
     closed = caller.make(CHOICE, name="Closed")
     spoken = caller.make_open({"type": "content_block", "prompt": "Hello."}, TEXT, name="Spoken", **web)
+    asked = {"block_ids": [spoken["script"]["blocks"][1]["id"]]}
+    assert caller.put(f"/projects/{spoken['id']}/dashboard", asked).status_code == 200
     choice, text = (block for block in project["script"]["blocks"])
     begun = caller.post(f"/projects/{project['id']}/conversations", {}).json()
     answer = {"block_id": choice["id"], "option_id": choice["options"][0]["id"]}
@@ -155,6 +164,7 @@ def scene(kept_rows: None) -> Scene:
         "text": str(text["id"]),
         "response": begun["id"],
         "written": other["id"],
+        "spoken_project": spoken["id"],
         "spoken": caller.post(f"/projects/{spoken['id']}/conversations", {}).json()["id"],
         "webhook": webhook["id"],
         "delivery": delivery["id"],

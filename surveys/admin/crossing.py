@@ -1,4 +1,4 @@
-"""The page below a project's results that crosses two questions, and its table as a file."""
+"""The page below a project's results that crosses two questions, and its table as a file or a picture."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from django.views.decorators.http import require_safe
 from communities.ground.errors import Forbidden, InvalidRequest, Unavailable
 from communities.ground.spreadsheets import csv_line, neutralise
 from communities.staff.texts import moment
-from surveys.admin import results
+from surveys.admin import pictures, results
 from surveys.admin.frame import ProjectPage, project_tab
+from surveys.drawing.figures import comparison_picture, picture
 from surveys.drawing.figures.crossing import SHARES, CrossForm, DrawnTable, draw
 from surveys.models import ResultsCount
 from surveys.services.ground import access
@@ -30,7 +31,7 @@ BOM = "\ufeff"  # so that spreadsheets read the file as UTF-8
 @project_tab("results")
 @require_safe
 def cross(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
-    """The page, with a table once rows and columns are chosen; with `as=csv` the table as a file."""
+    """The page, with a table once rows and columns are chosen; with `as` the table as a file or a picture."""
     try:
         access.require_responses_reader(actor=page.actor, project=page.project, at=page.at)
         form = results.results_form(request, page, kind=CrossForm)
@@ -41,8 +42,12 @@ def cross(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     is_running = isinstance(found, ResultsCount)
     noun = "vote" if page.project.is_poll else "response"
     table = draw(found, form, noun=noun) if isinstance(found, CrossTable) else None
-    if table is not None and request.GET.get("as") == CSV:
+    kind = request.GET.get("as", "")
+    if table is not None and kind == CSV:
         return _file(page, table)
+    table = table.without_empty() if table is not None else None
+    if table is not None and table.count and kind in picture.CONTENT_TYPES:
+        return _picture(page, form, table, kind, noun=noun)
     address = reverse("admin:surveys_project_cross", args=[page.project.pk])
     context = {
         "project": page.project,
@@ -52,12 +57,10 @@ def cross(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         "form": form,
         "is_filtered": bool(form.query),
         "address": address,
-        "cross_address": "",
-        "board_address": "",
         "script_address": page.address("script") if page.may_edit else "",
         "table": table,
         "counting": found if is_running else None,
-        "file_address": f"{address}?{form.whole_query}&as={CSV}",
+        "file_address": f"{address}?{form.whole_query}&as=",
         "has_choices": form.has_questions,
     }
     return page.render(
@@ -100,6 +103,12 @@ def _file(page: ProjectPage, table: DrawnTable) -> HttpResponse:
     response = HttpResponse(BOM.encode() + content, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="cross-table-{page.project.pk}.csv"'
     return response
+
+
+def _picture(page: ProjectPage, form: CrossForm, table: DrawnTable, kind: str, *, noun: str) -> HttpResponse:
+    foot = pictures.foot_of(page, form, table.all_responses)
+    drawing = comparison_picture.crossed(table, noun=noun, palette=pictures.PALETTE, foot=foot)
+    return picture.download(drawing, kind=kind, name=f"cross-table-{page.project.pk}")
 
 
 def _lines(table: DrawnTable) -> Iterator[Sequence[str]]:

@@ -39,7 +39,7 @@ class DashboardForm(ConditionForm):
 
     title = TextField(
         label="Title",
-        max_length=200,
+        max_length=dashboards.MAX_TITLE,
         required=False,
         help_text="Above the charts, for instance “Members in the north”. Without one, the project’s name.",
     )
@@ -90,7 +90,7 @@ class DashboardForm(ConditionForm):
     def add_refusal(self, refusal: InvalidRequest) -> None:
         """Add the violations of a service to the fields that they name."""
         for each in refusal.violations:
-            name = str(each["field"])
+            name = {"block_ids": "charts"}.get(each["field"], str(each["field"]))
             self.add_error(name if name in self.fields else None, str(each["message"]))
 
 

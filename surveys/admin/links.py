@@ -70,7 +70,10 @@ def all_links(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 
     POST plans or cancels a reminder.
     """
-    form = ReminderForm(request.POST if request.method == "POST" else None)
+    subject, text = mailing.default_text(page.project, is_reminder=True)
+    form = ReminderForm(
+        request.POST if request.method == "POST" else None, initial={"subject": subject, "text": text}
+    )
     if request.method == "POST" and (done := _change_plan(page, form, request.POST.get("cancel", ""))):
         messages.success(request, done)
         return HttpResponseRedirect(page.address(HOME), status=303)
@@ -86,15 +89,31 @@ def all_links(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         "send_address": page.address("share_links_send"),
         "back": page.address("share"),
         "form": form,
-        "planned": reminders.waiting(project=page.project),
+        "planned": [
+            (each, *reminders.words_of(each))
+            for each in reminders.waiting(project=page.project).select_related("project")
+        ],
         "ended": reminders.ended(project=page.project),
         "most_planned": reminders.MOST_PLANNED,
     }
     return page.render(request, LIST, context, status=422 if form.errors else 200)
 
 
-class ReminderForm(forms.Form):
+class MailForm(forms.Form):
+    """The subject and the text of a mail."""
+
+    subject = TextField(label="Subject", max_length=mailing.MAX_SUBJECT)
+    text = TextField(
+        label="Message",
+        max_length=mailing.MAX_TEXT,
+        widget=forms.Textarea(attrs={"rows": 8}),
+        help_text="The link follows below it. [name], [title] and [community] are filled in.",
+    )
+
+
+class ReminderForm(MailForm):
     due_at = MomentField(label="When", required=True)
+    field_order = ("due_at",)
 
 
 def _change_plan(page: ProjectPage, form: ReminderForm, cancelled: str) -> str:
@@ -105,8 +124,7 @@ def _change_plan(page: ProjectPage, form: ReminderForm, cancelled: str) -> str:
             reminders.cancel(actor=actor, project_id=project_id, reminder_id=int(cancelled), at=at)
             return "The reminder is cancelled."
         if form.is_valid():
-            due_at = form.cleaned_data["due_at"]
-            reminders.plan(actor=actor, project_id=project_id, due_at=due_at, at=at)
+            reminders.plan(actor=actor, project_id=project_id, **form.cleaned_data, at=at)
             return "The reminder is planned."
     except NotFound as refusal:
         return refusal.message
@@ -261,9 +279,10 @@ def revoke(request: HttpRequest, page: ProjectPage, link_id: uuid.UUID) -> HttpR
 # --- Sending --------------------------------------------------------------------------------------------
 
 
-class SendForm(once.TicketForm):
+class SendForm(MailForm, once.TicketForm):
     """The recipients and the text of a mail."""
 
+    field_order = ("who", "term", "member")
     who = forms.ChoiceField(label="To", choices=Who.choices, widget=forms.RadioSelect)
     term = TextField(
         label="Name or id",
@@ -272,13 +291,6 @@ class SendForm(once.TicketForm):
         help_text="For “Members found by name or id”: everybody it finds gets a mail.",
     )
     member = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
-    subject = TextField(label="Subject", max_length=mailing.MAX_SUBJECT)
-    text = TextField(
-        label="Message",
-        max_length=mailing.MAX_TEXT,
-        widget=forms.Textarea(attrs={"rows": 8}),
-        help_text="The link follows below it. [name], [title] and [community] are filled in.",
-    )
 
     def __init__(self, *args: object, is_for_one: bool, **options: object) -> None:
         super().__init__(*args, **options)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The charts of a project's results as pictures to download."""
+"""The charts of a project's results, and their comparisons, as pictures to download."""
 
 from __future__ import annotations
 
@@ -14,43 +14,46 @@ from communities.ground.errors import Forbidden, Unavailable
 from communities.ground.words import plural
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.drawing.figures import aggregate, overview, picture
+from surveys.drawing.figures import aggregate, comparison_picture, overview, picture
 from surveys.drawing.figures.charts import Card
 from surveys.drawing.figures.fields import field_cards
+from surveys.drawing.figures.filters import ResultsForm
+from surveys.drawing.figures.picture import Drawing
 from surveys.drawing.figures.scores import ScoreCard, score_cards, variable_cards
 from surveys.drawing.figures.weighting import words_of
 from surveys.drawing.theme import ACCENTS
 from surveys.services.ground import access
 from surveys.services.results.figures import Figures
 
+COMPARED = "-compared"  # behind the key of a card
 PALETTE = brands.palette(Look(ACCENTS[0]), "light")
 
 
 @project_tab("results")
 @require_safe
 def chart(request: HttpRequest, page: ProjectPage, card: str, kind: str) -> HttpResponseBase:
-    """The chart of a card, such as `question-12`, with the filters of the address, for readers of the tab."""
+    """The chart of a card, such as `question-12`, or its comparison, `question-12-compared`, with the filters
+    of the address, for readers of the tab.
+    """
     if kind not in picture.CONTENT_TYPES:
         raise Http404
     try:
         access.require_results_reader(actor=page.actor, project=page.project, at=page.at)
         if access.may_read_people(actor=page.actor, project=page.project):
-            cards, foot = _of_filters(request, page)
+            drawing = _of_filters(request, page, card)
         else:
             seen = aggregate.read(page.project, actor=page.actor, at=page.at)
-            cards, foot = [each.card for each in seen.cards], [_source(page)]
-            cards += map(_as_card, (*seen.scores, *seen.variables))
+            cards = [*(each.card for each in seen.cards), *map(_as_card, (*seen.scores, *seen.variables))]
+            drawing = _chart_of(cards, card, foot=[source_of(page)])
     except (Forbidden, Unavailable) as refusal:
         return results.refused(request, page, refusal)
-    drawn = next((each for each in cards if each.key == card), None)
-    if drawn is None or drawn.notice:
+    if drawing is None:
         raise Http404
-    drawing = picture.shapes_of(drawn, PALETTE, foot=foot)
-    return picture.download(drawing, kind=kind, name=f"chart-{page.project.pk}-{drawn.key}")
+    return picture.download(drawing, kind=kind, name=f"chart-{page.project.pk}-{card}")
 
 
-def _of_filters(request: HttpRequest, page: ProjectPage) -> tuple[list[Card], Sequence[str]]:
-    """The cards for readers of single responses, and what they count."""
+def _of_filters(request: HttpRequest, page: ProjectPage, key: str) -> Drawing | None:
+    """The drawing for readers of single responses."""
     form = results.results_form(request, page)
     if not form.is_valid():
         raise Http404
@@ -58,20 +61,40 @@ def _of_filters(request: HttpRequest, page: ProjectPage) -> tuple[list[Card], Se
     if not isinstance(counted, Figures):
         raise Unavailable("These results are being counted. Please retry shortly.", retry_after=5)
     texts = overview.texts_of(counted, None, is_narrowed=True)
-    cards = [each.card for each in overview.cards_of(page.project, counted, texts)]
-    cards += map(_as_card, field_cards(counted, is_filtered=False))
-    cards += map(
-        _as_card, (*score_cards(counted, is_filtered=False), *variable_cards(counted, is_filtered=False))
-    )
+    questions = overview.cards_of(page.project, counted, texts)
+    others = [
+        *field_cards(counted, is_filtered=False),
+        *score_cards(counted, is_filtered=False),
+        *variable_cards(counted, is_filtered=False),
+    ]
+    cards = [*(each.card for each in questions), *map(_as_card, others)]
     noun = "vote" if page.project.is_poll else "response"
-    selected = (
-        f"{plural(counted.conversation_count, noun)}: {'; '.join(form.in_words)}" if form.in_words else ""
-    )
     weighted = " ".join(words_of(counted.weighting, noun=noun)[:2])
-    return cards, [each for each in (_source(page), selected, weighted) if each]
+    foot = [*foot_of(page, form, counted.conversation_count), *filter(None, [weighted])]
+    compared = {
+        f"{card.key}{COMPARED}": (comparison, card)
+        for card, each in zip(cards, (*questions, *others), strict=True)
+        if (comparison := each.comparison) is not None
+    }
+    if key not in compared:
+        return _chart_of(cards, key, foot=foot)
+    divided_by = results.compared_by(counted, form)
+    return comparison_picture.compared(*compared[key], divided_by=divided_by, palette=PALETTE, foot=foot)
 
 
-def _source(page: ProjectPage) -> str:
+def _chart_of(cards: Sequence[Card], key: str, *, foot: Sequence[str]) -> Drawing | None:
+    card = next((each for each in cards if each.key == key and not each.notice), None)
+    return picture.shapes_of(card, PALETTE, foot=foot) if card else None
+
+
+def foot_of(page: ProjectPage, form: ResultsForm, count: int) -> list[str]:
+    """The lines below a picture: its source, and the filters with the number of responses they select."""
+    noun = "vote" if page.project.is_poll else "response"
+    selected = [f"{plural(count, noun)}: {'; '.join(form.in_words)}"] if form.in_words else []
+    return [source_of(page), *selected]
+
+
+def source_of(page: ProjectPage) -> str:
     return f"{page.project.name} · counted at {page.at:%-d %b %Y, %H:%M} UTC"
 
 

@@ -186,7 +186,8 @@ def draw(
         "cross_address": _cross_address(page, form),
         "board_address": page.address("dashboard"),
         "picture_query": f"?{form.query}" if form.query else "",
-        "divided_by": _compared_by(totals, form),
+        "compared_query": f"?{form.whole_query}",
+        "divided_by": compared_by(totals, form),
         "weighting": words_of(totals.weighting, noun=_noun_of(page)),
         "facts": overview.facts_of(totals, is_poll=project.is_poll),
         "is_empty": not totals.conversation_count,
@@ -478,7 +479,7 @@ def _theme_pages(
     return {each.card.id: pages(each.card.id) for each in cards if each.is_read}
 
 
-def _compared_by(totals: Figures, form: ResultsForm) -> str:
+def compared_by(totals: Figures, form: ResultsForm) -> str:
     """What divides the figures, in words."""
     by = totals.segment_by
     return "" if by is None else heading(by["title"], form.script) if by["prompt"] else by["title"]

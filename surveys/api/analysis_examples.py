@@ -57,6 +57,13 @@ BLOCKS: list[dict[str, Any]] = [
         },
     },
 ]
+DASHBOARD: dict[str, Any] = {
+    "title": "Members in the north",
+    "block_ids": [112, 101],
+    "where": 'field.region = "north"',
+    "weight_by": "field.weight",
+    "is_shared": True,
+}
 RESULTS: dict[str, Any] = {
     "project_id": "7",
     "filters": {

@@ -8,6 +8,7 @@ import communities.gate.paths  # noqa: F401 - registers `<id:...>`
 from surveys.api.analysis import AnalysisViewSet
 from surveys.api.codebooks import CodebookViewSet
 from surveys.api.conversations import ConversationViewSet
+from surveys.api.dashboards import DashboardViewSet
 from surveys.api.exports import ExportViewSet
 from surveys.api.links import LinkViewSet
 from surveys.api.people import PersonViewSet
@@ -95,6 +96,11 @@ urlpatterns = [
         f"{_PROJECT}/analysis/participation",
         ResultsViewSet.as_view({"get": "participation"}),
         name="participation",
+    ),
+    path(
+        f"{_PROJECT}/dashboard",
+        DashboardViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
+        name="dashboard",
     ),
     path(_RESPONSE, ResponseViewSet.as_view({"get": "retrieve", "delete": "destroy"}), name="response"),
     path("templates", TemplateViewSet.as_view({"get": "list"}), name="templates"),

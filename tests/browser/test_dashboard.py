@@ -51,5 +51,5 @@ def test_charts_are_ordered_by_drag_keys_and_buttons(windows: Any, check_every_l
     assert Dashboard.objects.get().block_ids == [int(third), int(first)]
     check_every_look(page)
     page.emulate_media(media="print")
-    expect(page.locator(".board-form")).to_be_hidden()
+    expect(page.locator(".folded")).to_be_hidden()
     expect(page.locator("section.chart").first).to_be_visible()

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from surveys.models import Project
 from tests.support.browser.sizes import DESK, PHONE, expect_to_fit, expect_to_fit_everywhere
-from tests.support.browser.staff_results import for_staff
+from tests.support.browser.staff_results import for_staff, unfold_filters
 from tests.support.caller import Caller
 from tests.support.instruments.blocks import choice, computes, option
 from tests.support.instruments.respondent import build
@@ -74,6 +74,7 @@ def test_scores_stand_on_the_tab_with_the_same_numbers_as_a_table(windows, made)
 
 def test_a_field_filters_and_divides(windows, made):
     page = for_staff(windows, made)
+    unfold_filters(page)
 
     page.get_by_label("customer", exact=True).select_option("bolt")
     page.get_by_label("Compare by").select_option("field.customer")
@@ -81,6 +82,7 @@ def test_a_field_filters_and_divides(windows, made):
 
     expect(page.locator("#score-1")).to_contain_text("5 responses")
     expect(page.locator("#score-1")).to_contain_text("Compared by: customer")
+    unfold_filters(page)
     page.get_by_label("customer", exact=True).select_option("")
     page.get_by_role("button", name="Apply").click()
     expect(page.locator("#score-1")).to_contain_text("Not given")

@@ -170,6 +170,8 @@ def _body(field: TextField, value: str, place: Mapping[str, str]) -> dict[str, A
             body["value"] = "x"
     elif operation.endswith("/responses"):
         body["data"] = [{**PAST, "answers": [{"block_id": text_id, "value": "x"}]}]
+    elif operation.endswith("/dashboard"):
+        body["block_ids"] = [text_id]
     elif operation.endswith("/links"):
         body |= {"links": [member]} if "links" in field.steps else member if "metadata" in field.steps else {}
     elif operation.endswith("/{block_id}") and field.steps[-1].startswith("when_"):

@@ -59,6 +59,7 @@ FULL_HEIGHT = 100.0  # percent of the drawing
 RANGES = "Each range is without its upper end, which belongs to the next."
 # Characters that fit below a drawing, a space between labels included. Longer labels are drawn diagonally.
 MOST_ON_PHONES, MOST_ON_DESKTOPS = 44, 108
+MOST_WITH_EMPTY = 20  # options or segments; longer lists fold those without an answer
 MAX_LABEL = 13  # characters below a column; ranges of larger numbers are drawn as bars
 
 
@@ -158,6 +159,16 @@ class Card:
     def key(self) -> str:
         """The name of the card in addresses."""
         return self.of or f"question-{self.id}"
+
+    @property
+    def chosen_bars(self) -> Sequence[ChartBar]:
+        """The bars, without those of a long list that nobody chose (rule 6.433)."""
+        return [bar for bar in self.bars if bar.count] if self.unchosen_bars else self.bars
+
+    @property
+    def unchosen_bars(self) -> Sequence[ChartBar]:
+        """The bars of a long list that nobody chose."""
+        return [bar for bar in self.bars if not bar.count] if len(self.bars) > MOST_WITH_EMPTY else ()
 
 
 Drawing = TypeVar("Drawing", bound=Any)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 from django import forms
 
-from communities.ground.words import percent, percents
-from surveys.drawing.figures.charts import base_of
+from communities.ground.words import percent, percents, plural
+from surveys.drawing.figures.charts import MOST_WITH_EMPTY, base_of
 from surveys.drawing.figures.filters import BandsField, ResultsForm
 from surveys.drawing.figures.weighting import words_of
 from surveys.engine.flow.wording import heading
@@ -18,6 +18,7 @@ from surveys.services.results.crossing import MORE, CrossTable
 
 # The keys of shares in a cell, without `_percentage`, and of what they are the share, in words.
 SHARES = {"row": "the row", "column": "the column", "all": "all in the table"}
+MORE_MARK, LESS_MARK = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 _KEYS = {"row": "row_percentage", "column": "column_percentage", "all": "percentage"}
 
 
@@ -76,7 +77,7 @@ class DrawnTable:
 
     rows: str
     columns: str
-    of: str
+    shared: str
     heads: Sequence[str]
     sums: Sequence[float]
     shares_of_sums: Sequence[str]
@@ -88,6 +89,36 @@ class DrawnTable:
     notes: Sequence[str]
     weighting: Sequence[str]
 
+    @property
+    def of(self) -> str:
+        """Of what the shown percentages are, in words."""
+        return SHARES[self.shared]
+
+    def without_empty(self) -> DrawnTable:
+        """The table without rows and columns of long lists that have no response (rule 6.433)."""
+        rows, columns = _places([line.responses for line in self.lines]), _places(self.responses)
+        left_out = {"row": len(self.lines) - len(rows), "column": len(self.heads) - len(columns)}
+        notes = [
+            f"{plural(count, name)} without a response: in the CSV file alone."
+            for name, count in left_out.items()
+            if count
+        ]
+        lines = [replace(line, cells=[line.cells[n] for n in columns]) for line in self.lines]
+        return replace(
+            self,
+            heads=[self.heads[n] for n in columns],
+            sums=[self.sums[n] for n in columns],
+            shares_of_sums=[self.shares_of_sums[n] for n in columns],
+            responses=[self.responses[n] for n in columns],
+            lines=[lines[n] for n in rows],
+            notes=[*self.notes, *notes],
+        )
+
+
+def _places(counts: Sequence[int]) -> list[int]:
+    """The places of a list that are shown: all, or in a long one those with a count."""
+    return [n for n, count in enumerate(counts) if count or len(counts) <= MOST_WITH_EMPTY]
+
 
 def draw(table: CrossTable, form: CrossForm, *, noun: str) -> DrawnTable:
     rows, columns = table.rows["segments"], table.columns["segments"]
@@ -95,7 +126,7 @@ def draw(table: CrossTable, form: CrossForm, *, noun: str) -> DrawnTable:
     return DrawnTable(
         rows=_title(table.rows, form),
         columns=_title(table.columns, form),
-        of=SHARES[form.shared],
+        shared=form.shared,
         heads=[_text(each) for each in columns],
         sums=[base_of(each) for each in columns],
         shares_of_sums=_of_all(table.columns),
@@ -154,6 +185,6 @@ def _cell(cell: Mapping[str, Any], share: str) -> DrawnCell:
         count=cell["count"],
         shares={name: cell[key] for name, key in _KEYS.items()},
         share=share,
-        mark="" if differs is None else "\N{UPWARDS ARROW}" if differs == MORE else "\N{DOWNWARDS ARROW}",
+        mark="" if differs is None else MORE_MARK if differs == MORE else LESS_MARK,
         said="" if differs is None else f"{differs} than in the other rows",
     )

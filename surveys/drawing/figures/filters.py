@@ -188,6 +188,11 @@ class ResultsForm(ConditionForm):
         return divisions.text_of(chosen, bands, zone=self.zone, catalogue=self._catalogue)
 
     @property
+    def active(self) -> int:
+        """The number of filters and weights that are chosen."""
+        return len(self.in_words) + bool(self._cleaned("weight_by"))
+
+    @property
     def is_divided(self) -> bool:
         return any(self._cleaned(name) for name in self.dividing)
 

@@ -20,7 +20,7 @@ from xml.sax.saxutils import escape, quoteattr
 from django.http import HttpResponse
 from PIL import Image, ImageDraw
 
-from communities.ground.words import amount
+from communities.ground.words import amount, plural
 from surveys.drawing import lettering
 from surveys.drawing.figures.charts import BarPart, Card, ChartBar, ChartColumn, Fact, Track
 from surveys.drawing.lettering import BOLD, REGULAR
@@ -32,8 +32,10 @@ INNER = WIDTH - 2 * MARGIN
 MAX_BARS = 50  # of a picture; the number of the others is told
 MAX_LINES = 6
 COLUMNS_HEIGHT = 220
+BAR = 12.0  # the height of a bar
 PNG_SCALE = 2
-MEAN = "\N{BLACK UP-POINTING TRIANGLE}"  # the sign below columns
+# Signs that are drawn as shapes, because few fonts have them. The first one marks the mean below columns.
+UP, DOWN = "\N{BLACK UP-POINTING TRIANGLE}", "\N{BLACK DOWN-POINTING TRIANGLE}"
 _WIDE, _NARROW = 1.0, 0.6  # the width of a letter by its size
 _LINE = 1.35
 _FACT_WIDTH = 120
@@ -80,6 +82,7 @@ class Drawing:
     title: str
     shapes: list[Box | Line] = field(default_factory=list)
     height: float = MARGIN
+    width: float = WIDTH
 
     def text(
         self,
@@ -112,6 +115,19 @@ class Drawing:
     def box(self, x: float, y: float, width: float, height: float, fill: str, radius: float = 0.0) -> None:
         self.shapes.append(Box(x, y, width, height, self.palette[fill], radius))
 
+    def bar(self, x: float, y: float, width: float, share: float, *, fill: str = "accent") -> None:
+        """A bar on its track; `share` is its part of the track in percent."""
+        self.box(x, y, width, BAR, "bubble", BAR / 2)
+        if (length := width * share / 100) > 0:
+            self.box(x, y, length, BAR, fill, min(BAR / 2, length / 2))
+
+    def end(self, foot: Sequence[str]) -> None:
+        """Lines about the source, and the margin below."""
+        self.height += 14
+        for line in foot:
+            self.text(line, 14)
+        self.height += MARGIN - 8
+
 
 def shapes_of(card: Card, palette: Palette, *, foot: Sequence[str]) -> Drawing:
     """The drawing of a card: what it asks, its chart and its figures. `foot` are lines about its source."""
@@ -123,23 +139,22 @@ def shapes_of(card: Card, palette: Palette, *, foot: Sequence[str]) -> Drawing:
         drawing.text(card.notice, 18)
     if card.parts:
         _facts(drawing, card.facts)
-        _parts(drawing, card.parts)
-    bars = list(card.bars)
+        draw_parts(drawing, card.parts)
+    bars = list(card.chosen_bars)
     if card.columns and _fit(card.columns):
         _columns(drawing, card.columns, card.marker)
     else:
         bars += [ChartBar(each.text, 0, each.share, each.height) for each in card.columns]
     _bars(drawing, bars, lambda bar: f"{bar.share} ({amount(bar.count)})" if not card.columns else bar.share)
+    if card.unchosen_bars:
+        drawing.text(f"{plural(len(card.unchosen_bars), 'option')} without an answer.", 16)
     ranked = [replace(bar, text=f"{n}. {bar.text}") for n, bar in enumerate(card.places, start=1)]
     _bars(drawing, ranked, lambda bar: bar.share)
     if not card.parts:
         _facts(drawing, card.facts)
     if card.note:
         drawing.text(card.note, 16)
-    drawing.height += 14
-    for line in foot:
-        drawing.text(line, 14)
-    drawing.height += MARGIN - 8
+    drawing.end(foot)
     return drawing
 
 
@@ -164,10 +179,8 @@ def _bars(drawing: Drawing, bars: Sequence[ChartBar], said: Callable[[ChartBar],
         drawing.text(text, 18, fill="ink", width=INNER - width_of(right, 18) - 24, most=2)
         drawing.line(WIDTH - MARGIN, drawing.height - 6, right, 18, "ink", BOLD, "end")
         top = drawing.height + 4
-        drawing.box(MARGIN, top, INNER, 12, "bubble", 6)
-        if (length := INNER * float(bar.width) / 100) > 0:
-            drawing.box(MARGIN, top, length, 12, "accent", min(6, length / 2))
-        drawing.height = top + 12 + 6
+        drawing.bar(MARGIN, top, INNER, float(bar.width))
+        drawing.height = top + BAR + 6
         if bar.note:
             drawing.text(bar.note, 15)
         drawing.height += 10
@@ -196,13 +209,14 @@ def _columns(drawing: Drawing, columns: Sequence[ChartColumn], marker: Track | N
     drawing.height = bottom + 40
     if marker is not None:
         x = MARGIN + INNER * float(marker.x) / 100
-        drawing.line(x, drawing.height + 10, MEAN, 14, "ink", anchor="middle")
+        drawing.line(x, drawing.height + 10, UP, 14, "ink", anchor="middle")
         drawing.line(x, drawing.height + 30, f"mean {marker.mean}", 15, "soft", anchor="middle")
         drawing.height += 46
     drawing.height += 6
 
 
-def _parts(drawing: Drawing, parts: Sequence[BarPart]) -> None:
+def draw_parts(drawing: Drawing, parts: Sequence[BarPart]) -> None:
+    """A stacked bar with its legend, below what is drawn."""
     top = drawing.height
     for part in parts:
         x, width = MARGIN + INNER * float(part.x) / 100, INNER * float(part.width) / 100
@@ -251,12 +265,12 @@ def wrapped(text: str, size: int, width: float, *, most: int) -> list[str]:
 
 def svg(drawing: Drawing) -> str:
     """The picture as SVG, on a white ground."""
-    height = round(drawing.height)
+    width, height = round(drawing.width), round(drawing.height)
     shapes = "\n".join(_as_svg(each) for each in drawing.shapes)
     title = _valid(drawing.title)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
-        f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label={quoteattr(title)} '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" role="img" aria-label={quoteattr(title)} '
         'font-family="system-ui, sans-serif">\n'
         f"<title>{escape(title)}</title>\n"
         f'<rect width="100%" height="100%" fill="#ffffff"/>\n{shapes}\n</svg>\n'
@@ -285,10 +299,10 @@ def _valid(text: str) -> str:
 def png(drawing: Drawing) -> bytes | None:
     texts = [each.text for each in drawing.shapes if isinstance(each, Line)]
     drawable = {text: lettering.drawable(text) for text in texts}
-    if not all(drawable[text] for text in texts if text != MEAN):
+    if not all(drawable[text] for text in texts if text not in (UP, DOWN)):
         return None
     with _one_at_a_time:
-        size = (WIDTH * PNG_SCALE, round(drawing.height) * PNG_SCALE)
+        size = (round(drawing.width) * PNG_SCALE, round(drawing.height) * PNG_SCALE)
         picture = Image.new("RGB", size, "#ffffff")
         pen = ImageDraw.Draw(picture)
         for shape in drawing.shapes:
@@ -309,9 +323,10 @@ def _draw_box(pen: ImageDraw.ImageDraw, box: Box) -> None:
 
 def _draw_line(pen: ImageDraw.ImageDraw, line: Line, text: str) -> None:
     x, y = line.x * PNG_SCALE, line.y * PNG_SCALE
-    if line.text == MEAN:
+    if line.text in (UP, DOWN):
         half = line.size * PNG_SCALE / 2
-        pen.polygon(((x - half, y), (x + half, y), (x, y - 1.5 * half)), fill=line.fill)
+        base, tip = (y, y - 1.5 * half) if line.text == UP else (y - 1.5 * half, y)
+        pen.polygon(((x - half, base), (x + half, base), (x, tip)), fill=line.fill)
         return
     font = lettering.font(line.size * PNG_SCALE, line.weight)
     anchor = {"start": "ls", "middle": "ms", "end": "rs"}[line.anchor]

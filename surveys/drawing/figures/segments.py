@@ -8,6 +8,7 @@ from string import ascii_uppercase
 
 from communities.ground.words import amount, plural
 from surveys.drawing.figures.charts import (
+    MOST_WITH_EMPTY,
     BarPart,
     ChartBar,
     DataTable,
@@ -89,6 +90,20 @@ class SegmentComparison:
     note: str
     table: DataTable
 
+    @property
+    def chosen_groups(self) -> Sequence[OptionComparison]:
+        """The groups, without those of a long list that nobody chose (rule 6.433)."""
+        if len(self.groups) <= MOST_WITH_EMPTY:
+            return self.groups
+        return [group for group in self.groups if any(each.bar.count for each in group.bars)]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What is not drawn; the table has it."""
+        empty = len(self.groups) - len(self.chosen_groups)
+        unchosen = f"{plural(empty, 'option')} without an answer, in the table alone." if empty else ""
+        return [each for each in (self.note, unchosen) if each]
+
 
 def legend_of(segments: Sequence[Entry]) -> list[Series]:
     """Return the segments of the figures with their letters, counts and colour classes."""
@@ -115,6 +130,8 @@ def compare(entry: Entry, block: Block | None, legend: Sequence[Series]) -> Segm
     drawn = shown[:MAX_DRAWN]
     if not drawn:
         return None
+    if len(legend) > MOST_WITH_EMPTY:  # the table of a long list has those with an answer alone
+        legend, parts = [series for series, _ in shown], [part for _, part in shown]
     groups: Sequence[OptionComparison] = ()
     scores: Sequence[SegmentScore] = ()
     match entry["block_type"]:

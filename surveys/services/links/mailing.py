@@ -201,7 +201,7 @@ def send(*, actor: Actor, project_id: int, choice: Choice, subject: str, text: s
     project = lookup.one(locked, project_id)
     if not (project.is_live_at(at) or project.is_pending_at(at)):
         raise Conflict("Open the project before you send links to it.")
-    _require_words(subject, text)
+    require_words(subject, text)
     community_id = project.community_id
     left = mail_sums.lock(community_id=community_id, at=at)
     reach, chosen = _reached(project, choice, at, left=left)
@@ -373,7 +373,8 @@ def _filled(text: str, project: Project, person: communities.Recipient) -> str:
     return _PLACEHOLDER.sub(lambda found: values[found[0]], text.replace("\r\n", "\n"))
 
 
-def _require_words(subject: str, text: str) -> None:
+def require_words(subject: str, text: str) -> None:
+    """Refuse an empty subject or text."""
     for field, value in (("subject", subject), ("text", text)):
         if not value.strip():
             refuse(field, "blank", f"Write a {field}.")

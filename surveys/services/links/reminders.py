@@ -3,8 +3,8 @@
     plan(…), cancel(…)   for owners of the project
     send_due(at=…)       for the worker
 
-The mails are those of `mailing.send`, with its limits and with the suggested text. A reminder to more people
-than one sending writes to goes on at the next run.
+The mails are those of `mailing.send`, with its limits and the planner's subject and text. A reminder to more
+people than one sending writes to goes on at the next run.
 """
 
 from __future__ import annotations
@@ -36,19 +36,25 @@ NOT_ALLOWED = "Whoever planned it may not send it any more."
 
 
 @in_transaction
-def plan(*, actor: Actor, project_id: int, due_at: datetime, at: datetime) -> Reminder:
-    """Plan a reminder. Refuses a time that is over or more than a year away, and (Conflict) a fourth one.
+def plan(
+    *, actor: Actor, project_id: int, due_at: datetime, subject: str, text: str, at: datetime
+) -> Reminder:
+    """Plan a reminder. Refuses a time that is over or more than a year away, an empty subject or text, and
+    (Conflict) a fourth one.
 
     Raises NotFound and Forbidden for all but owners of the project.
     """
     project = _locked(actor, project_id)
     if not at < due_at <= at + LATEST:
         refuse("due_at", "invalid", "Choose a time in the future, within a year.")
+    mailing.require_words(subject, text)
     if waiting(project=project).count() >= MOST_PLANNED:
         raise Conflict(f"At most {MOST_PLANNED} reminders can be planned at one time.")
     after = {"reminder": due_at}
     history.record(Action.PROJECT_UPDATED, project, actor=actor, at=at, after=after)
-    return Reminder.objects.create(project=project, planned_by_id=actor.user_id, due_at=due_at)
+    return Reminder.objects.create(
+        project=project, planned_by_id=actor.user_id, due_at=due_at, subject=subject, text=text
+    )
 
 
 @in_transaction
@@ -66,6 +72,13 @@ def cancel(*, actor: Actor, project_id: int, reminder_id: int, at: datetime) -> 
 def waiting(*, project: Project) -> QuerySet[Reminder]:
     """The planned reminders of a project, the next one first."""
     return Reminder.objects.filter(project=project, ended_at__isnull=True).order_by("due_at", "pk")
+
+
+def words_of(reminder: Reminder) -> tuple[str, str]:
+    """Its subject and text; the suggested ones if it was planned without."""
+    if reminder.subject:
+        return reminder.subject, reminder.text
+    return mailing.default_text(reminder.project, is_reminder=True)
 
 
 def ended(*, project: Project) -> Sequence[Reminder]:
@@ -117,7 +130,7 @@ def _send(reminder: Reminder, at: datetime) -> Reach:
     actor = staff.actor_of(user_id=reminder.planned_by_id, community_id=project.community_id)
     if actor is None or not access.may_own(actor=actor, project=project):
         raise Conflict(NOT_ALLOWED)
-    subject, text = mailing.default_text(project, is_reminder=True)
+    subject, text = words_of(reminder)
     choice = Choice(Who.NOT_BEGUN, reminded_before=reminder.due_at)
     return mailing.send(actor=actor, project_id=project.pk, choice=choice, subject=subject, text=text, at=at)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from surveys.engine.intake.field_paths import stored_paths
 from surveys.engine.intake.serialization import is_graded, without_solutions
 from surveys.engine.rules import xp
 from surveys.engine.script import Block, Script
-from surveys.models import Project, buckets_in_order
+from surveys.models import Dashboard, Project, buckets_in_order
 from surveys.models.project import SETTINGS
 from surveys.services import events
 from surveys.services.ground import access, history, lookup
@@ -38,10 +38,10 @@ _COPIED = (
 def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at: datetime) -> Project:
     """A copy of a project, inactive, in the actor's community (rule 2.15).
 
-    The source may belong to another community, if that community shares it. Then the copy of a quiz that is
-    open there has no correct answers, points, feedback or formulas. Rewards are not copied, so the outro of
-    the copy contains only thanks. Raises NotFound, and refuses creators a script that gives more XP than they
-    may write.
+    The source may belong to another community, if that community shares it. Then the copy has no dashboard,
+    and that of a quiz that is open there no correct answers, points, feedback or formulas. Rewards are not
+    copied, so the outro of the copy contains only thanks. Raises NotFound, and refuses creators a script that
+    gives more XP than they may write.
     """
     source = Project.objects.filter(pk=project_id).prefetch_related("buckets").first()
     if source is None or not access.may_clone(actor=actor, project=source, at=at):
@@ -62,13 +62,15 @@ def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at:
     if source.community_id == actor.community_id:
         copy.family = source.family
     scripts.reserve_achievements(actor.community_id, script)
-    projects.insert(
+    copied = projects.insert(
         copy,
         _without_ids(script.blocks),
         _without_ids(outro.updated(script.outro, copy)),
         like=script,
         bucket_names=[bucket.name for bucket in buckets_in_order(source)],
     )
+    if source.community_id == actor.community_id and access.may_read_people(actor=actor, project=source):
+        _copy_dashboard(source, copy, dict(zip(_ids(script), _ids(copied), strict=True)))
     made = lookup.get(community_id=actor.community_id, project_id=copy.pk)
     history.record_creation(
         Action.PROJECT_CLONED,
@@ -80,6 +82,18 @@ def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at:
     )
     events.project_changed(EventType.PROJECT_CREATED, made, at=at)
     return made
+
+
+def _copy_dashboard(source: Project, copy: Project, ids: Mapping[int | None, int | None]) -> None:
+    """Give the copy the dashboard of its source, without charts of blocks that are not in the script."""
+    board: Dashboard | None = getattr(source, "dashboard", None)
+    if board is not None and (block_ids := [ids[each] for each in board.block_ids if each in ids]):
+        board.project, board.block_ids = copy, block_ids
+        board.save(force_insert=True)
+
+
+def _ids(script: Script) -> list[int | None]:
+    return [block.id for block in script.blocks]
 
 
 def _keeps_solutions(source: Project, script: Script, *, actor: Actor, at: datetime) -> bool:

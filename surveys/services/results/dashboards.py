@@ -1,6 +1,7 @@
 """Dashboards: chosen charts of a project in an order of their own (rules 6.379 to 6.381).
 
 of(project)                     its dashboard, or None
+required(project)               its dashboard; raises NotFound
 change(actor=…, …)              keeps one
 remove(actor=…, …)              removes it
 selection_of(dashboard, …)      the responses that it counts
@@ -15,7 +16,7 @@ from typing import Any
 
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
-from communities.ground.errors import refuse
+from communities.ground.errors import NotFound, refuse
 from communities.ground.sent_text import sent_text
 from communities.ground.transactions import in_transaction
 from surveys.engine.script import QUESTIONS
@@ -29,12 +30,21 @@ NOT_ANONYMOUS = (
     "The dashboard of an anonymous project is shared without conditions and weights, because these could "
     "tell single people’s answers."
 )
+MAX_TITLE: int = Dashboard._meta.get_field("title").max_length or 0
+NO_DASHBOARD = "This project has no dashboard."
 _FIELDS = ("title", "block_ids", "where", "weight_by", "is_shared")
 
 
 def of(project: Project) -> Dashboard | None:
     """The project's dashboard. Reads it once, or not at all if it was loaded with the project."""
     found: Dashboard | None = getattr(project, "dashboard", None)
+    return found
+
+
+def required(project: Project) -> Dashboard:
+    """The project's dashboard. Raises NotFound."""
+    if (found := of(project)) is None:
+        raise NotFound(NO_DASHBOARD)
     return found
 
 
@@ -66,7 +76,7 @@ def change(
     weight_by: str,
     is_shared: bool,
     at: datetime,
-) -> None:
+) -> Dashboard:
     """Keep a dashboard in the place of the one before, for editors who may read single responses.
 
     Refuses charts of other questions, faults of the expression, a weight that is not declared, and a shared
@@ -75,9 +85,9 @@ def change(
     project = _locked(actor, project_id, at)
     known = questions(project)
     if not block_ids:
-        refuse("charts", "required", "Choose at least one chart.")
+        refuse("block_ids", "required", "Choose at least one chart.")
     if not known.keys() >= set(block_ids) or len(set(block_ids)) < len(block_ids):
-        refuse("charts", "invalid", "Each chart is of a question of the script, and there once.")
+        refuse("block_ids", "invalid", "Each chart is of a question of the script, and there once.")
     after = Dashboard(
         project=project,
         title=sent_text(title).strip(),
@@ -99,6 +109,7 @@ def change(
     history.record_change(
         Action.PROJECT_UPDATED, project, actor=actor, at=at, before=before, after=_values(after)
     )
+    return after
 
 
 @in_transaction

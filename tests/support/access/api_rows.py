@@ -116,6 +116,9 @@ TABLE: dict[str, Row] = {
     "results.retrieve": Row(EVERYBODY, 200),
     "results.cross": Row(EVERYBODY, 200, query="?rows={block_id}&columns=completed.day"),
     "results.participation": Row(EVERYBODY, 200),
+    "dashboard.retrieve": Row(EVERYBODY, 200),
+    "dashboard.update": Row(OWN_OR_ANY, 200, {"block_ids": ["{block_id}"]}),
+    "dashboard.destroy": Row(OWN_OR_ANY, 204),
     "export.retrieve": Row(EVERYBODY, 200),
 }
 
@@ -134,6 +137,7 @@ STATES: dict[str, list[tuple[Mapping[str, str], str]]] = {
         for action in (
             "analysis.retrieve",
             "codebook.retrieve",
+            "dashboard.retrieve",
             "results.cross",
             "results.retrieve",
             "results.participation",
@@ -147,6 +151,7 @@ STATES: dict[str, list[tuple[Mapping[str, str], str]]] = {
 OF_CLOSED_ONES = {
     "analysis.retrieve",
     "codebook.retrieve",
+    "dashboard.retrieve",
     "export.retrieve",
     "response.list",
     "results.cross",
@@ -178,6 +183,7 @@ BODIES: list[tuple[str, str, str, Any]] = [
     ("conversation.back", "block_id", "text_id", {"block_id": "ID"}),
     ("conversation.go_on", "block_id", "text_id", {"block_id": "ID"}),
     ("conversation.create", "member_id", "member_id", {"member_id": "ID"}),
+    ("dashboard.update", "block_ids", "block_id", {"block_ids": ["ID"]}),
     ("link.create", "member_id", "member_id", {"member_id": "ID"}),
     ("link.create", "member_ids", "member_id", {"member_ids": ["ID"]}),
     ("link.create", "links[].member_id", "member_id", {"links": [{"member_id": "ID"}]}),

@@ -16,3 +16,7 @@ def for_staff(windows, made, query="", *, tab="results", **options):
     page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": windows.address}])
     page.goto(f"/admin/surveys/project/{made.pk}/{tab}/{query}")
     return page
+
+
+def unfold_filters(page):
+    page.locator(".selection summary").press("Enter")

@@ -156,12 +156,12 @@ def test_readers_of_shared_results_see_nothing_of_fields(client: Client, privacy
         ),
     ],
 )
-def test_the_chosen_filters_stand_on_paper_in_words(
+def test_the_chosen_filters_are_told_in_words(
     client: Client, given: dict[str, Any], query: str, words: str
 ) -> None:
     html = page(client, given, query)
 
-    assert f'<span class="on-paper">here: {words}</span>' in " ".join(html.split())
+    assert f"selected here: {words}." in " ".join(html.split())
 
 
 @pytest.mark.parametrize("query", ["", "?segment_by=field.customer", "?status=all"])
@@ -170,5 +170,18 @@ def test_without_a_filter_nothing_is_said_to_be_selected(
 ) -> None:
     html = page(client, given, query)
 
-    assert "on-paper" not in html
-    assert "selected" not in html.split('class="filters"')[0]
+    assert "selected" not in html.split('class="selection"')[0]
+
+
+def test_filters_are_folded_and_a_fault_unfolds_them(client: Client, given: dict[str, Any]) -> None:
+    """Rule 6.434."""
+    plain, filtered = page(client, given, ""), page(client, given, "?provider=web&segment_by=field.plan")
+    faulty = client.get(tab(int(given["id"])) + "?where=nobody+%3D+1").content.decode()
+
+    assert '<details class="folded"><summary>' in "".join(plain.split("\n"))
+    assert "active</span>" not in plain
+    assert '<span class="badge">2 active</span>' in filtered
+    assert '<details class="folded" open>' in faulty
+    places = [plain.find(f'id="{each}"') for each in ("participation", "questions", "ask", "download")]
+    assert places == sorted(places)
+    assert min(places) > 0

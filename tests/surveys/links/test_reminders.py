@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from pytest_django import Settings
 
 from communities.ground.errors import Conflict, Forbidden, InvalidRequest, NotFound
@@ -18,11 +19,13 @@ from surveys.services.people import service as people
 from surveys.services.people.merging import merge_users
 from tests.factories import MemberFactory
 from tests.support.caller import TEXT, Caller
+from tests.support.mails import confirm, written
 from tests.support.moments import NOON
 from tests.support.staff import Staff, text_of
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
+WORDS = {"subject": "Once more", "text": "Hello [name], [title] waits."}
 
 
 class Scene:
@@ -53,7 +56,12 @@ class Scene:
         self.mails = Mail.objects.count()
 
     def plan(self, after: timedelta = DAY, **changes: Any) -> Reminder:
-        values = {"actor": self.author.actor, "project_id": self.project.pk, "at": NOON}
+        values = {
+            "actor": self.author.actor,
+            "project_id": self.project.pk,
+            "at": NOON,
+            **WORDS,
+        }
         return reminders.plan(**{**values, **changes}, due_at=NOON + after)
 
     @property
@@ -182,8 +190,8 @@ def test_the_page_plans_cancels_and_names_faults(scene: Scene) -> None:
     staff = Staff(community=scene.boss.community)
     address = f"/admin/surveys/project/{scene.project.pk}/share/links/"
 
-    faulty = staff.client.post(address, {"due_at": "2001-01-01T10:00"})
-    staff.client.post(address, {"due_at": "2099-01-01T10:00"})
+    faulty = staff.client.post(address, {"due_at": "2001-01-01T10:00", **WORDS})
+    staff.client.post(address, {"due_at": "2099-01-01T10:00", **WORDS})
     too_late = Reminder.objects.count()
     Reminder.objects.create(project=scene.project, planned_by=staff.user, due_at=NOON + 900 * DAY)
     staff.client.post(address, {"cancel": Reminder.objects.get().pk})
@@ -191,6 +199,59 @@ def test_the_page_plans_cancels_and_names_faults(scene: Scene) -> None:
     assert faulty.status_code == 422
     assert "Choose a time in the future, within a year." in text_of(faulty)
     assert (too_late, Reminder.objects.count()) == (0, 0)
+
+
+def test_a_reminder_has_its_planners_text_for_confirmed_addresses(scene: Scene) -> None:
+    """Rule 12.520."""
+    scene.invite("third")
+    silent = scene.members[1]
+    confirm(silent)
+    reminder = scene.plan()
+
+    reminders.send_due(at=NOON + DAY)
+
+    own, fixed = (written(f"{name}@example.org")[-1] for name in ("silent", "third"))
+    assert own["subject"] == "Once more"
+    assert f"{scene.project.name} waits." in own["text"]
+    assert fixed["subject"] == f"Reminder of {scene.boss.community.name}"
+    assert "waits" not in fixed["text"]
+    reminder.refresh_from_db()
+    assert reminder.mails == 2
+
+
+def test_a_reminder_that_was_planned_without_a_text_has_the_suggested_one(scene: Scene) -> None:
+    """Rule 12.520."""
+    confirm(scene.members[1])
+    Reminder.objects.create(project=scene.project, planned_by=scene.author.user, due_at=NOON + DAY)
+
+    reminders.send_due(at=NOON + DAY)
+
+    assert written("silent@example.org")[-1]["subject"] == f"Reminder: {scene.project.name}"
+
+
+@pytest.mark.parametrize("name", ["subject", "text"])
+def test_a_reminder_needs_a_subject_and_a_text(scene: Scene, name: str) -> None:
+    """Rule 12.520."""
+    with pytest.raises(InvalidRequest, match=f"Write a {name}."):
+        scene.plan(**{name: " "})
+
+    assert not Reminder.objects.exists()
+
+
+def test_the_page_suggests_a_text_and_shows_what_is_planned(scene: Scene) -> None:
+    """Rule 12.520."""
+    staff = Staff(community=scene.boss.community)
+    address = f"/admin/surveys/project/{scene.project.pk}/share/links/"
+    due_at = (timezone.now() + DAY).strftime("%Y-%m-%dT%H:%M")
+
+    suggested = staff.client.get(address).content.decode()
+    blank = staff.client.post(address, {"due_at": due_at, "subject": "Once more", "text": ""})
+    planned = staff.client.post(address, {"due_at": due_at, **WORDS})
+
+    assert 'value="Reminder: [title]"' in suggested
+    assert (blank.status_code, planned.status_code) == (422, 303)
+    assert Reminder.objects.values_list("subject", "text").get() == tuple(WORDS.values())
+    assert "Once more Hello [name], [title] waits." in text_of(staff.client.get(address))
 
 
 def test_reminders_of_a_person_go_with_them_and_are_merged(scene: Scene) -> None:
