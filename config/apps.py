@@ -8,6 +8,8 @@ class Installation(AppConfig):
         # The import is not at module level, because the module reads the settings. Celery's app must exist
         # before a task is woken.
         import config.celery  # noqa: F401, PLC0415
-        from config import cookies  # noqa: PLC0415
+        from communities.ground import sealing  # noqa: PLC0415
+        from config import cookies, secret_key  # noqa: PLC0415
 
         cookies.read_quickly()
+        sealing.load_hash_root_by(secret_key.hash_root)

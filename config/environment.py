@@ -21,6 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from communities.identity_providers import ProviderCredentials
 
+SHORTEST_KEY = 20
 DEVELOPMENT_KEY = "django-insecure-only-for-development-with-debug-on"
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LIBPQ_TO_DJANGO = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
@@ -124,6 +125,12 @@ def is_named_host_list(hosts: list[str]) -> None:
     invalid = [host for host in hosts if "/" in host or " " in host]
     if invalid:
         raise ValidationError(f"it must be host names separated by commas; {invalid[0]!r} is not one.")
+
+
+def are_secret_keys(keys: list[str]) -> None:
+    """A check that keys are as long as a SECRET_KEY should be."""
+    if any(len(key.strip()) < SHORTEST_KEY for key in keys):
+        raise ValidationError(f"each key needs {SHORTEST_KEY} characters or more, separated by commas.")
 
 
 def stop_on_wrong_values(env: Env) -> None:

@@ -114,6 +114,7 @@ def settings(*, log_format: LogFormat, level: str, debug: bool) -> dict[str, Any
             "django.request": {"level": "ERROR"},  # The request middleware logs each request.
             "django.server": {"handlers": [], "propagate": True, "level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},
+            "celery.worker.request": {"level": "WARNING"},  # Each message that expired before its turn.
             "celery.app.trace": {"level": "WARNING"},
         },
     }

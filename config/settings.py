@@ -27,6 +27,8 @@ _env = Env(eager=False)
 
 DEBUG = _env.bool("DEBUG", False)
 SECRET_KEY = _env.str("SECRET_KEY", "")
+# Earlier keys, which still read what they have sealed or signed.
+SECRET_KEY_FALLBACKS: list[str] = _env.list("SECRET_KEY_FALLBACKS", [], validate=environment.are_secret_keys)
 PORT = _env.int("PORT", 8000, validate=environment.between(1, 65535))
 BIND = _env.str("BIND", "127.0.0.1", validate=environment.is_bind_address)
 WEB_CONCURRENCY = _env.int("WEB_CONCURRENCY", 2, validate=environment.between(1, 1000))
@@ -197,6 +199,8 @@ SECRET_KEY = SECRET_KEY or environment.default_secret_key(
 )
 if SECRET_KEY == environment.DEVELOPMENT_KEY and not DEBUG:
     environment.stop(["SECRET_KEY cannot be used: it is the public development key, which needs DEBUG."])
+if SECRET_KEY in SECRET_KEY_FALLBACKS:
+    environment.stop(["SECRET_KEY_FALLBACKS cannot be used: it contains SECRET_KEY itself."])
 
 # Django
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import structlog
+from celery.worker import request as celery_request
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
 
@@ -179,3 +180,8 @@ def test_the_format_depends_on_where_the_log_goes(
     os.close(terminal)
     os.close(controller)
     assert started.stdout == f"{log_format}\n"
+
+
+def test_messages_that_expired_are_not_logged() -> None:
+    """Rule 12.542. Each message that no worker fetched in time would be a line “Discarding revoked task”."""
+    assert not logging.getLogger(celery_request.__name__).isEnabledFor(logging.INFO)

@@ -7,7 +7,9 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -159,8 +161,8 @@ def test_a_slow_start_is_waited_for_as_long_as_the_processes_live(
 ) -> None:
     settings.VAR_DIR = tmp_path
     (tmp_path / "demo.json").write_text(json.dumps(DEMO))
-    answers = iter([*[False] * 50, True])
-    monkeypatch.setattr(run, "_is_ready", lambda: next(answers))
+    obstacles = iter([*["http://127.0.0.1:8000/readyz does not answer yet"] * 50, ""])
+    monkeypatch.setattr(run, "_obstacle", lambda: next(obstacles))
     clock = iter(range(0, 10_000, 20))  # 20 seconds between two looks
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     monkeypatch.setattr("time.sleep", lambda seconds: None)
@@ -169,18 +171,55 @@ def test_a_slow_start_is_waited_for_as_long_as_the_processes_live(
     started._welcome(None, Processes(alive_for=60))
 
     assert "http://127.0.0.1:8000/readyz does not answer yet" in out.getvalue()
-    assert "cq_live_abc" in out.getvalue()
+    assert f"cq_live_abc   (kept in {tmp_path}/demo.json)" in out.getvalue()
     assert not err.getvalue()
 
 
 def test_nothing_is_waited_for_once_the_processes_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "_is_ready", lambda: False)
+    monkeypatch.setattr(run, "_obstacle", lambda: "it starts")
     started, out, err = command()
 
     started._welcome(None, Processes(alive_for=1))
 
     assert "The processes have ended" in err.getvalue()
     assert not out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "obstacle"),
+    [
+        (200, {"status": "ok"}, ""),
+        (503, {"status": "unavailable", "database": "unavailable"}, "database is unavailable"),
+        (503, "nothing", "/readyz returns 503"),
+    ],
+)
+def test_the_notice_names_what_is_waited_for(settings: Any, status: int, body: object, obstacle: str) -> None:
+    """Rule 12.541."""
+
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode() if isinstance(body, dict) else b"nothing")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
+        settings.PORT = server.server_address[1]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        said = run._obstacle()
+        server.shutdown()
+
+    assert said.endswith(obstacle)
+    assert bool(said) == bool(obstacle)
+
+
+def test_a_site_that_does_not_answer_is_named(settings: Any, taken_port: int) -> None:
+    """Rule 12.541."""
+    settings.PORT = taken_port  # The listener accepts, and never answers.
+
+    assert run._obstacle() == "http://127.0.0.1:8000/readyz does not answer yet"
 
 
 @pytest.mark.django_db
@@ -193,11 +232,12 @@ def test_the_first_staff_account_is_made_as_the_readmes_say(
         (ROOT / path).read_text(),
     )
     assert named
-    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "a long enough password")
+    monkeypatch.setenv("ADMIN_EMAIL", "first@example.org")
+    monkeypatch.setenv("ADMIN_PASSWORD", "a long enough sentence")
 
-    call_command(named[1] or named[2], "--no-input", "--username=first", verbosity=0)
+    call_command(named[1] or named[2], verbosity=0)
 
-    made = User.objects.get(username="first")
+    made = User.objects.get(emailaddress__email="first@example.org", emailaddress__verified=True)
     assert made.is_staff
     assert made.is_superuser
-    assert made.check_password("a long enough password")
+    assert made.check_password("a long enough sentence")

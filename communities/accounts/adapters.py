@@ -29,6 +29,7 @@ from communities.accounts import browsers, failures, sign_ups, wording
 from communities.gate import throttling
 from communities.ground import outgoing as connections
 from communities.ground import sealing
+from communities.ground.sealing import SealedColumn
 from communities.ground.transactions import in_transaction
 from communities.identity_providers import platforms
 from communities.models import User, unnamed
@@ -37,6 +38,9 @@ from communities.services.mail.letters import compose
 from communities.services.people import identities
 
 _FACTORS = "second factors"
+SEALED = SealedColumn(
+    Authenticator, "data", lambda row: sealing.seal_for(purpose=_FACTORS, row=""), path="secret"
+)
 
 
 class AccountAdapter(DefaultAccountAdapter):

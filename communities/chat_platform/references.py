@@ -19,9 +19,8 @@ from enum import IntEnum
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
+
+from communities.ground import sealing
 
 _PRIVATE, _PUBLIC = "c1.", "p1."  # The version distinguishes keys and layouts after a change.
 _LAYOUT = struct.Struct(">B16sqqI")
@@ -84,39 +83,47 @@ def seal(reference: Reference, *, platform_id: str | None) -> str:
 
     Everybody may use a component whose `platform_id` is None.
     """
+    return _sealed_with(sealing.secret_keys()[0], reference, platform_id)
+
+
+def _sealed_with(key: bytes, reference: Reference, platform_id: str | None) -> str:
     packed = _LAYOUT.pack(
         reference.op, reference.subject.bytes, reference.block_id, reference.arg, reference.step
     )
     prefix = _PUBLIC if platform_id is None else _PRIVATE
-    sealed = _cipher().encrypt(packed, [_bound_to(platform_id), prefix.encode()])
+    sealed = _cipher(key).encrypt(packed, [_bound_to(platform_id), prefix.encode()])
     return prefix + base64.urlsafe_b64encode(sealed).decode().rstrip("=")
 
 
 def unseal(custom_id: str, *, platform_id: str) -> Reference | None:
     """Return the reference in a custom id that this person sent; None if the id is not ours, or is bound to
-    another person.
+    another person. References that a key of SECRET_KEY_FALLBACKS has sealed are read too.
     """
+    found = (_unsealed_with(key, custom_id, platform_id) for key in sealing.secret_keys())
+    return next((reference for reference in found if reference is not None), None)
+
+
+def _unsealed_with(key: bytes, custom_id: str, platform_id: str) -> Reference | None:
     prefix, text = custom_id[: len(_PRIVATE)], custom_id[len(_PRIVATE) :]
     if prefix not in (_PRIVATE, _PUBLIC) or not text.isascii():
         return None
     person = _bound_to(None if prefix == _PUBLIC else platform_id)
     try:
         sealed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        packed = _cipher().decrypt(sealed, [person, prefix.encode()])
+        packed = _cipher(key).decrypt(sealed, [person, prefix.encode()])
         op, subject, block_id, arg, step = _LAYOUT.unpack(packed)
         reference = Reference(Op(op), uuid.UUID(bytes=subject), block_id, arg, step)
     except (InvalidTag, ValueError, binascii.Error, struct.error):
         return None
     # Base64 ignores the last bits of some texts: this check accepts only one spelling of each custom id.
     bound = None if prefix == _PUBLIC else platform_id
-    return reference if seal(reference, platform_id=bound) == custom_id else None
+    return reference if _sealed_with(key, reference, bound) == custom_id else None
 
 
 def _bound_to(platform_id: str | None) -> bytes:
     return _EVERYBODY if platform_id is None else f"person:{platform_id}".encode()
 
 
-@functools.lru_cache(maxsize=1)
-def _cipher() -> AESSIV:
-    derive = HKDF(algorithm=SHA256(), length=64, salt=None, info=b"colloquy:chat references")
-    return AESSIV(derive.derive(settings.SECRET_KEY.encode()))
+@functools.lru_cache(maxsize=16)
+def _cipher(key: bytes) -> AESSIV:
+    return AESSIV(sealing.derived(sealing.root_of(key), "colloquy:chat references", length=64))

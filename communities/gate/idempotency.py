@@ -17,15 +17,16 @@ import hmac
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar, cast, overload
 
 import orjson
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from django.conf import settings
 from django.db import OperationalError, transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from psycopg.errors import LockNotAvailable, QueryCanceled
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -33,7 +34,7 @@ from rest_framework.response import Response
 from communities.gate.authentication import Caller
 from communities.gate.bodies import MEDIA_TYPE
 from communities.gate.response_budget import response_budget
-from communities.ground import rounding
+from communities.ground import rounding, sealing
 from communities.ground.errors import Conflict, refuse
 from communities.ground.rounding import Rounding
 from communities.ground.statements import prepared
@@ -45,6 +46,7 @@ SECONDS_TO_WAIT = 10.0  # A request waits this long for a running request with t
 RETRY_AFTER = 5  # seconds. The value is for a running request that takes longer.
 STORED_HEADER = "Idempotency-Stored"  # The value is `false` on a response that a retry cannot get again.
 STORED_HEADERS = ("ETag", "X-Ignored-Fields")
+_STORED = "SELECT fingerprint, status, body, headers FROM communities_idempotentrequest WHERE claim = %s"
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 Action = TypeVar("Action", bound=Callable[..., Response])
 
@@ -61,10 +63,14 @@ class View(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Hashes of a request's Idempotency-Key together with its API key, and of the request itself."""
+    """Hashes of a request's Idempotency-Key together with its API key, and of the request itself.
+
+    `earlier` are the same hashes with the keys of SECRET_KEY_FALLBACKS.
+    """
 
     key: str
     fingerprint: str
+    earlier: tuple[Claim, ...] = ()
 
 
 @overload
@@ -108,8 +114,15 @@ def _claim_of(view: View, request: Request) -> Claim | None:
     caller = view.key
     # Pages of one API key choose their keys without knowing of each other.
     owner = f"{caller.api_key_id}" if caller.conversation_id is None else f"token:{caller.conversation_id}"
-    claim = _hash(b"claim", owner.encode(), key.encode())
-    return Claim(claim, _fingerprint(request, view.raw_body))
+    method, path = str(request.method).encode(), request.get_full_path().encode()
+    first, *earlier = [
+        Claim(
+            _hash(secret_key, b"claim", owner.encode(), key.encode()),
+            _hash(secret_key, method, path, view.raw_body),
+        )
+        for secret_key in sealing.secret_keys()
+    ]
+    return replace(first, earlier=tuple(earlier))
 
 
 def is_settled(claim: Claim | None, *, at: datetime) -> bool:
@@ -119,8 +132,8 @@ def is_settled(claim: Claim | None, *, at: datetime) -> bool:
     with prepared() as cursor:
         cursor.execute(
             "SELECT FROM communities_idempotentrequest"
-            " WHERE claim = %s AND status IS NOT NULL AND expires_at > %s",
-            [claim.key, at],
+            " WHERE claim = ANY(%s) AND status IS NOT NULL AND expires_at > %s",
+            [[claim.key, *(each.key for each in claim.earlier)], at],
         )
         return bool(cursor.rowcount)
 
@@ -145,18 +158,14 @@ def _act(claim: Claim | None, view: View, handler: Callable[[], Response]) -> Re
         return response
 
 
-def _hash(*parts: bytes) -> str:
+def _hash(secret_key: bytes, *parts: bytes) -> str:
     """A keyed hash, so that nobody can guess an anonymous answer from it (rule 11.26)."""
-    return hmac.new(_secret(), b"\0".join(parts), hashlib.sha256).hexdigest()
+    return hmac.new(_secret(secret_key), b"\0".join(parts), hashlib.sha256).hexdigest()
 
 
-@functools.cache
-def _secret() -> bytes:
-    return hashlib.sha256(b"colloquy:idempotency:" + settings.SECRET_KEY.encode()).digest()
-
-
-def _fingerprint(request: HttpRequest | Request, body: bytes) -> str:
-    return _hash(str(request.method).encode(), request.get_full_path().encode(), body)
+@functools.lru_cache(maxsize=16)
+def _secret(secret_key: bytes) -> bytes:
+    return hashlib.sha256(b"colloquy:idempotency:" + secret_key).digest()
 
 
 def _claim(claim: Claim, at: datetime) -> HttpResponse | None:
@@ -165,6 +174,11 @@ def _claim(claim: Claim, at: datetime) -> HttpResponse | None:
     The statement is written by hand. Through the ORM it would be two statements and take about 0.4 ms more. A
     row that has expired counts as absent.
     """
+    for earlier in claim.earlier:  # A request before a change of SECRET_KEY may have taken the claim.
+        with prepared() as cursor:
+            cursor.execute(f"{_STORED} AND expires_at > %s", [earlier.key, at])
+            if cursor.rowcount:
+                return _replay(cursor.fetchone(), earlier)
     with prepared() as cursor:
         try:
             cursor.execute(
@@ -192,10 +206,7 @@ def _claim(claim: Claim, at: datetime) -> HttpResponse | None:
             raise
         if cursor.fetchone() is not None:
             return None
-        cursor.execute(
-            "SELECT fingerprint, status, body, headers FROM communities_idempotentrequest WHERE claim = %s",
-            [claim.key],
-        )
+        cursor.execute(_STORED, [claim.key])
         return _replay(cursor.fetchone(), claim)
 
 
@@ -236,8 +247,11 @@ def _store(claim: str, response: HttpResponse, *, is_kept: bool) -> None:
 def _encrypt(body: bytes, claim: str) -> bytes:
     """Encrypt a response body: it may contain a new API key, and keys are stored only as hashes."""
     nonce = os.urandom(12)
-    return nonce + AESGCM(_secret()).encrypt(nonce, body, claim.encode())
+    return nonce + AESGCM(_secret(sealing.secret_keys()[0])).encrypt(nonce, body, claim.encode())
 
 
 def _decrypt(encrypted: bytes, claim: str) -> bytes:
-    return AESGCM(_secret()).decrypt(encrypted[:12], encrypted[12:], claim.encode())
+    for secret_key in sealing.secret_keys():
+        with suppress(InvalidTag):
+            return AESGCM(_secret(secret_key)).decrypt(encrypted[:12], encrypted[12:], claim.encode())
+    raise sealing.Unreadable

@@ -7,7 +7,7 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.core.management import CommandError, call_command
 
-from communities.models import ApiKey, AuditEntry, Community, CommunitySettings, Member
+from communities.models import ApiKey, AuditEntry, Community, CommunitySettings, Member, User
 from tests.factories import StaffFactory
 from tests.support.api_requests import ask
 from tests.support.caller import Caller
@@ -185,3 +185,85 @@ def test_without_json_there_are_words_for_people() -> None:
     assert "Created community 5 (Chess)." in say("create_community", "--name", "Chess", "--id", "5")
     assert "Created member" in say("create_member", "--community", "5", "--name", "Ada")
     assert "cq_live_" in say("create_api_key", "--community", "5")
+
+
+# The first superuser
+
+
+@pytest.fixture
+def password(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("ADMIN_PASSWORD", "seventeen lighthouses")
+    return "seventeen lighthouses"
+
+
+def test_a_superuser_is_made_who_signs_in_with_an_address(password: str) -> None:
+    """Rule 12.540."""
+    say("create_admin", "--email", "Ada@Example.org", "--name", "Ada")
+
+    ada = User.objects.get()
+    assert (ada.name, ada.email, ada.is_staff, ada.is_superuser) == ("Ada", "ada@example.org", True, True)
+    assert ada.check_password(password)
+    assert EmailAddress.objects.filter(
+        user=ada, email="ada@example.org", verified=True, primary=True
+    ).exists()
+
+
+def test_a_superuser_who_exists_is_left_alone(password: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 12.540."""
+    say("create_admin", "--email", "ada@example.org")
+    monkeypatch.setenv("ADMIN_PASSWORD", "eighteen lighthouses")
+
+    answer = say("create_admin", "--email", "ADA@example.org")
+
+    assert answer == "ada@example.org is a superuser already. Nothing was changed.\n"
+    assert User.objects.get().check_password(password)
+
+
+@pytest.mark.parametrize("weak", ["short", "password", "ada@example.org", "colloquy-admin"])
+def test_a_weak_password_makes_no_superuser(weak: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 12.540."""
+    monkeypatch.setenv("ADMIN_PASSWORD", weak)
+
+    with pytest.raises(CommandError, match="The password cannot be used"):
+        say("create_admin", "--email", "ada@example.org")
+
+    assert not User.objects.exists()
+
+
+def test_an_address_of_somebody_else_makes_no_superuser(password: str) -> None:
+    member = StaffFactory.create(is_superuser=False)
+    EmailAddress.objects.create(user=member, email="ada@example.org", verified=True)
+
+    with pytest.raises(CommandError, match="belongs to an account that is no active superuser"):
+        say("create_admin", "--email", "ada@example.org")
+
+    assert User.objects.get() == member
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [(["--email", "ada"], "--email ada is not a mail address"), ([], "--email is missing")],
+)
+def test_without_a_terminal_a_missing_value_is_named(
+    words: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", StringIO())
+
+    with pytest.raises(CommandError, match=sentence):
+        say("create_admin", *words)
+
+
+def test_a_terminal_is_asked_for_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 12.540."""
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda _: "ada@example.org")
+    typed = iter(["seventeen lighthouses", "seventeen lighthouse"])
+    monkeypatch.setattr("getpass.getpass", lambda _: next(typed))
+
+    with pytest.raises(CommandError, match="The two passwords differ"):
+        say("create_admin")
+
+    typed = iter(["seventeen lighthouses"] * 2)
+    say("create_admin")
+
+    assert User.objects.get().check_password("seventeen lighthouses")

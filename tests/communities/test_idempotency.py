@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from communities.api import keys as keys_api
 from communities.gate import idempotency
-from communities.ground import rounding
+from communities.ground import rounding, sealing
 from communities.ground.rounding import Rounding
 from communities.models import ApiKey, IdempotentRequest, Member
 from communities.services.tenants.housekeeping import delete_expired_idempotent_requests
@@ -207,16 +207,13 @@ def test_neither_request_nor_response_can_be_read_in_the_table(db: None) -> None
         assert known not in stored
 
 
-def test_the_fingerprint_of_a_request_is_keyed(
-    db: None, monkeypatch: pytest.MonkeyPatch, settings: Settings
-) -> None:
+def test_the_fingerprint_of_a_request_is_keyed(db: None, settings: Settings) -> None:
     """Rule 11.26."""
     caller = Caller()
     assert outcome(make_key(caller))[0] == 201
     fingerprints = [IdempotentRequest.objects.get().fingerprint]
 
     settings.SECRET_KEY = "another"
-    monkeypatch.setattr(idempotency, "_secret", idempotency._secret.__wrapped__)
     IdempotentRequest.objects.all().delete()
     assert outcome(make_key(caller))[0] == 201
     fingerprints.append(IdempotentRequest.objects.get().fingerprint)
@@ -346,7 +343,9 @@ CLAIM = """
 
 
 def claim_of(caller: Caller) -> str:
-    return idempotency._hash(b"claim", str(key_of(caller).pk).encode(), ONE.encode())
+    return idempotency._hash(
+        sealing.secret_keys()[0], b"claim", str(key_of(caller).pk).encode(), ONE.encode()
+    )
 
 
 def in_a_thread(caller: Caller) -> Any:

@@ -29,7 +29,7 @@ from communities.ground.audit_actions import Action
 from communities.ground.errors import Conflict, NotFound
 from communities.ground.faults import log_fault
 from communities.ground.queue import wake
-from communities.ground.sealing import seal
+from communities.ground.sealing import SealedColumn, seal, seal_for
 from communities.ground.statements import prepared
 from communities.ground.transactions import in_transaction
 from communities.models import ChatTask
@@ -44,6 +44,9 @@ AT_ONCE = 4  # One process carries out at most this many tasks at a time, so tha
 SECONDS_OF_A_RUN = 10  # After this time, tasks of other kinds get their turn.
 BATCH = 500
 PURPOSE = "chat task"
+SEALED = SealedColumn(
+    ChatTask, "payload", lambda row: seal_for(purpose=PURPOSE, row=f"{row.kind}:{row.subject}")
+)
 INTERNAL_ERROR = "Colloquy could not do this because of an internal error."
 # The platform's error codes after which a retry would fail again, and their meaning in words.
 _REASONS = {

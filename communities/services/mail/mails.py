@@ -27,6 +27,7 @@ from django.db.models import Count, Q, QuerySet
 from communities.ground import queue, sealing
 from communities.ground.errors import refuse
 from communities.ground.mail_addresses import keyed_hash
+from communities.ground.sealing import SealedColumn
 from communities.ground.transactions import in_transaction
 from communities.models import Mail, MailRefusal, Member
 from communities.services.mail import mail_sums
@@ -45,6 +46,7 @@ AT_ONCE = 50  # One connection sends at most this many mails, because many serve
 SECONDS_AT_ONCE = 60.0  # After this time another task continues, so that this thread is free for others.
 UNSENDABLE = "No mail can be sent to this address. Check the part after the @."
 _PURPOSE = "mails"
+SEALED = SealedColumn(Mail, "sealed", lambda mail: sealing.seal_for(purpose=_PURPOSE, row=mail.pk))
 _UNSUBSCRIBED = "The reader has unsubscribed."
 
 log = structlog.get_logger("colloquy.mails")

@@ -16,6 +16,7 @@ import structlog
 from django.db.models import Q, QuerySet
 
 from communities.ground import sealing
+from communities.ground.sealing import SealedColumn
 from communities.ground.transactions import in_transaction
 from communities.identity_providers import oauth2
 from communities.identity_providers.failures import PlatformUnavailable, TokenRefused
@@ -26,6 +27,9 @@ LEASE = timedelta(seconds=45)  # The lease is longer than a refresh can take.
 SECONDS_TO_WAIT = 6.0  # A process waits this long for another process that refreshes an expired token.
 _SECONDS_BETWEEN_LOOKS = 0.1
 _PURPOSE = "source tokens"
+SEALED = SealedColumn(
+    SourceToken, "sealed", lambda row: sealing.seal_for(purpose=_PURPOSE, row=row.identity_id)
+)
 
 log = structlog.get_logger("colloquy.sources")
 

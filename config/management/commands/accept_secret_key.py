@@ -1,6 +1,6 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from config import secret_key
 
@@ -10,7 +10,11 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if secret_key.is_right():
+        if not secret_key.is_current() and secret_key.is_right():
+            raise CommandError(
+                "SECRET_KEY_FALLBACKS has the earlier key: run `python manage.py reseal` instead."
+            )
+        if secret_key.is_current():
             secret_key.record()
             self.stdout.write("The database expects this SECRET_KEY already.")
             return

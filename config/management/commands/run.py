@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from config.environment import is_this_machine
 from config.logs import LogFormat
 from config.management.commands.seed_demo import COMMUNITY as DEMO_NAME
 from config.management.commands.seed_demo import COMMUNITY_ID as DEMO_COMMUNITY
+from config.management.commands.seed_demo import demo_file
 
 SECONDS_BETWEEN_NOTICES = 30  # A notice is repeated after this time while the web server does not answer yet.
 WELCOME = """
@@ -32,7 +34,7 @@ Colloquy is running. Press Ctrl-C to stop it.
   API documentation    {site}/docs
   Sign in              {site}/account/login/
   Admin                {site}/admin/   (user {admin_username}, password {admin_password})
-  API key              {api_key}
+  API key              {api_key}   (kept in {demo_file})
 
   curl -H 'X-API-Key: {api_key}' {site}/v1/communities/{community_id}/projects
 {notes}
@@ -87,18 +89,16 @@ class Command(BaseCommand):
     def _welcome(self, chat: "ChatDemo | None", processes: "subprocess.Popen[bytes]") -> None:
         """Print the addresses once the web server answers. On a slow machine the web server needs minutes."""
         notice_at = time.monotonic() + SECONDS_BETWEEN_NOTICES
-        while not _is_ready():
+        while obstacle := _obstacle():
             if processes.poll() is not None:
                 self.stderr.write("The processes have ended. The messages above say why.")
                 return
             if time.monotonic() >= notice_at:
-                self.stdout.write(
-                    f"Still waiting: the processes run, but {settings.BASE_URL}/readyz does not answer yet."
-                )
+                self.stdout.write(f"Still waiting: the processes run, but {obstacle}.")
                 self.stdout.flush()
                 notice_at = time.monotonic() + SECONDS_BETWEEN_NOTICES
             time.sleep(0.2)
-        demo = json.loads((settings.VAR_DIR / "demo.json").read_text())
+        demo = json.loads(demo_file().read_text())
         self.stdout.write(_welcome_text(demo, chat_page=chat.page if chat else ""))
         self.stdout.flush()
         if chat is not None:
@@ -114,7 +114,7 @@ def _welcome_text(demo: dict[str, str], *, chat_page: str = "") -> str:
         notes += "\nWebhooks may use http and addresses of this machine, such as http://127.0.0.1:9000/.\n"
     if chat_page:
         notes += f"\nA chat platform of this machine, with a survey and a poll to answer: {chat_page}\n"
-    return WELCOME.format(site=site, pages="\n".join(pages), notes=notes, **demo)
+    return WELCOME.format(site=site, pages="\n".join(pages), notes=notes, demo_file=demo_file(), **demo)
 
 
 def _is_for_this_machine() -> bool:
@@ -222,7 +222,8 @@ def _start_processes(more: dict[str, str]) -> "subprocess.Popen[bytes]":
     )
 
 
-def _is_ready() -> bool:
+def _obstacle() -> str:
+    """What the site still waits for, in words; empty once `/readyz` returns 200."""
     host = settings.BIND
     with suppress(ValueError):
         if ip_address(host).is_unspecified:  # An unspecified address means all interfaces.
@@ -232,7 +233,13 @@ def _is_ready() -> bool:
         headers={"Host": urlsplit(settings.BASE_URL).netloc},
     )
     try:
-        with urllib.request.urlopen(request, timeout=2) as response:
-            return bool(response.status == 200)
+        with urllib.request.urlopen(request, timeout=2):
+            return ""
+    except urllib.error.HTTPError as refusal:
+        with refusal, suppress(ValueError):
+            states = json.loads(refusal.read())
+            waiting = [f"{name} is {state}" for name, state in states.items() if state != "ok"]
+            return f"{settings.BASE_URL}/readyz says: {', '.join(waiting)}"
+        return f"{settings.BASE_URL}/readyz returns {refusal.code}"
     except OSError:
-        return False
+        return f"{settings.BASE_URL}/readyz does not answer yet"

@@ -18,21 +18,25 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Any
 
 import uuid_utils
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
 from django.db import connection
+from django.db.models import Model
 
-from communities.ground import rounding
+from communities.ground import rounding, sealing
 from communities.ground.rounding import Rounding
+from communities.ground.sealing import Seal, SealedColumn
 from communities.ground.transactions import in_transaction
-from surveys.models import Answer, Conversation, Project
+from surveys.models import (
+    Answer,
+    Conversation,
+    Project,
+    ResponseFile,
+    ResultsCount,
+    SealedGifts,
+    ShownFigures,
+)
 from surveys.services.ground import feed_order
 
 Figures = Mapping[str, Any]  # the figures of one block, as JSON
@@ -56,7 +60,6 @@ _EXTREMES = ("min", "lower_quartile", "median", "upper_quartile", "standard_devi
 SILENCE = timedelta(hours=24)  # a running conversation is separated from its respondent after this time
 SETTLED_AT_ONCE = 5_000  # conversations in one transaction
 OTHERS_BESIDE = 200  # settled conversations of each project that are rewritten with the new ones
-_NONCE = 12  # bytes
 _PADDED_TO = 4096  # bytes: more than the effects of a move take, less than long picture addresses take
 # Respondent hash, user id (0: none), last seen in microseconds. The length is the same for everybody.
 _SEALED = struct.Struct(">32sqq")
@@ -241,15 +244,14 @@ def seal(*, project_id: int, conversation_id: uuid.UUID, remembered: RememberedR
     """
     micros = (remembered.seen_at - _EPOCH) // timedelta(microseconds=1)
     plain = _SEALED.pack(bytes.fromhex(remembered.respondent), remembered.user_id or 0, micros)
-    nonce = os.urandom(_NONCE)
-    return nonce + _cipher(project_id).encrypt(nonce, plain, conversation_id.bytes)
+    return sealing.encrypt(plain, seal=respondent_seal(project_id, conversation_id))
 
 
 def unseal(*, project_id: int, conversation_id: uuid.UUID, sealed: bytes) -> RememberedRespondent | None:
     """Decrypt a respondent; None if the server's secret has changed since it was sealed."""
     try:
-        plain = _cipher(project_id).decrypt(sealed[:_NONCE], sealed[_NONCE:], conversation_id.bytes)
-    except (InvalidTag, ValueError):
+        plain = sealing.decrypt(sealed, seal=respondent_seal(project_id, conversation_id))
+    except sealing.Unreadable:
         return None
     respondent, user_id, micros = _SEALED.unpack(plain)
     return RememberedRespondent(respondent.hex(), user_id or None, _EPOCH + timedelta(microseconds=micros))
@@ -263,16 +265,15 @@ def seal_gifts(*, project_id: int, row_id: uuid.UUID, gifts: bytes) -> bytes:
 
     The result is padded, so its length reveals nothing.
     """
-    nonce = os.urandom(_NONCE)
     padded = gifts.ljust(-(-len(gifts) // _PADDED_TO) * _PADDED_TO)
-    return nonce + _cipher(project_id).encrypt(nonce, padded, b"gifts" + row_id.bytes)
+    return sealing.encrypt(padded, seal=gifts_seal(project_id, row_id))
 
 
 def unseal_gifts(*, project_id: int, row_id: uuid.UUID, sealed: bytes) -> bytes | None:
     """Decrypt gifts; None if the server's secret has changed since they were sealed."""
     try:
-        return _cipher(project_id).decrypt(sealed[:_NONCE], sealed[_NONCE:], b"gifts" + row_id.bytes)
-    except (InvalidTag, ValueError):
+        return sealing.decrypt(sealed, seal=gifts_seal(project_id, row_id))
+    except sealing.Unreadable:
         return None
 
 
@@ -283,16 +284,56 @@ def seal_figures(*, project_id: int, figures: bytes) -> bytes:
     """Encrypt the shown figures of a project: compared with its answers, they would reveal the latest
     answers.
     """
-    nonce = os.urandom(_NONCE)
-    return nonce + _cipher(project_id).encrypt(nonce, figures, b"figures")
+    return sealing.encrypt(figures, seal=figures_seal(project_id))
 
 
 def unseal_figures(*, project_id: int, sealed: bytes) -> bytes | None:
     """Decrypt shown figures; None if the server's secret has changed since."""
     try:
-        return _cipher(project_id).decrypt(sealed[:_NONCE], sealed[_NONCE:], b"figures")
-    except InvalidTag:
+        return sealing.decrypt(sealed, seal=figures_seal(project_id))
+    except sealing.Unreadable:
         return None
+
+
+# --- Seals ------------------------------------------------------------------------------------------------
+
+
+def respondent_seal(project_id: int, conversation_id: uuid.UUID) -> Seal:
+    """The seal of a conversation's respondent."""
+    return _seal(project_id, conversation_id.bytes)
+
+
+def gifts_seal(project_id: int, row_id: uuid.UUID) -> Seal:
+    """The seal of gifts that wait."""
+    return _seal(project_id, b"gifts" + row_id.bytes)
+
+
+def figures_seal(project_id: int) -> Seal:
+    """The seal of a project's figures, and of files with its responses."""
+    return _seal(project_id, b"figures")
+
+
+def _seal(project_id: int, bound_to: bytes) -> Seal:
+    return Seal(f"colloquy:sealed:{project_id}", bound_to)
+
+
+_OF_FIGURES: tuple[tuple[type[Model], str], ...] = (
+    (ShownFigures, "sealed"),
+    (ResultsCount, "sealed"),
+    (ResponseFile, "sealed"),
+    (ResponseFile, "sealed_faults"),
+)
+SEALED_COLUMNS = (
+    # Like every change of a respondent, it is followed by a rewrite in the order of the random ids.
+    SealedColumn(
+        Conversation,
+        "sealed_respondent",
+        lambda row: respondent_seal(row.project_id, row.pk),
+        also={"is_settled": False},
+    ),
+    SealedColumn(SealedGifts, "sealed", lambda row: gifts_seal(row.project_id, row.pk)),
+    *(SealedColumn(model, name, lambda row: figures_seal(row.project_id)) for model, name in _OF_FIGURES),
+)
 
 
 # --- Periodic work --------------------------------------------------------------------------------------
@@ -383,17 +424,6 @@ def _erase(sealed: list[tuple[uuid.UUID, bytes]]) -> int:
         return int(cursor.rowcount)
 
 
-@lru_cache(maxsize=1024)
-def _cipher(project_id: int) -> AESGCM:
-    return AESGCM(_key(project_id, "sealed"))
-
-
 def _hash(project_id: int, purpose: str, text: str) -> str:
-    return hmac.digest(_key(project_id, purpose), text.encode(), "sha256").hex()
-
-
-@lru_cache(maxsize=4096)
-def _key(project_id: int, purpose: str) -> bytes:
-    """A key of 32 bytes for one purpose in one project, derived from the installation's secret."""
-    derive = HKDF(SHA256(), length=32, salt=None, info=f"colloquy:{purpose}:{project_id}".encode())
-    return derive.derive(settings.SECRET_KEY.encode())
+    key = sealing.hash_key(f"colloquy:{purpose}:{project_id}")
+    return hmac.digest(key, text.encode(), "sha256").hex()

@@ -15,9 +15,13 @@ import orjson
 from communities.ground import sealing
 from communities.ground.actors import Actor
 from communities.ground.errors import ViolationJson, violation
+from communities.ground.sealing import SealedColumn
 from surveys.models import PersonalLink, Project
 
 _PURPOSE = "metadata of links"
+SEALED = SealedColumn(
+    PersonalLink, "sealed_metadata", lambda link: sealing.seal_for(purpose=_PURPOSE, row=link.pk)
+)
 
 
 def faults(project: Project, fields: Mapping[str, str], *, path: str = "metadata") -> Iterator[ViolationJson]:
