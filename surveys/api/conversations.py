@@ -25,7 +25,7 @@ from surveys.api.projects import OwnWorkViewSet
 from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS, MAX_OTHER_TEXT
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, defaults, presentation
-from surveys.services.conversations import admission, places
+from surveys.services.conversations import admission, moves, places
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import QUESTIONS_PERIOD, NotAdmitted, Respondent
 from surveys.services.conversations.view import ConversationView
@@ -527,7 +527,7 @@ class ConversationViewSet(OwnWorkViewSet):
     @once
     def answer(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
         body = self.read(AnswerIn)
-        view = conversations.answer(conversation_id=conversation_id, raw=body, at=self.at, actor=self.actor)
+        view = moves.answer(conversation_id=conversation_id, raw=body, at=self.at, actor=self.actor)
         return Response(as_json(view))
 
     @extend_schema(
@@ -549,9 +549,7 @@ class ConversationViewSet(OwnWorkViewSet):
     @once
     def back(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
         block_id = self.read(MoveIn).get("block_id")
-        view = conversations.back(
-            conversation_id=conversation_id, at=self.at, actor=self.actor, block_id=block_id
-        )
+        view = moves.back(conversation_id=conversation_id, at=self.at, actor=self.actor, block_id=block_id)
         return Response(as_json(view, resumed=view.resumed))
 
     @extend_schema(
@@ -575,9 +573,7 @@ class ConversationViewSet(OwnWorkViewSet):
     @once
     def go_on(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
         block_id = self.read(MoveIn).get("block_id")
-        view = conversations.go_on(
-            conversation_id=conversation_id, at=self.at, actor=self.actor, block_id=block_id
-        )
+        view = moves.go_on(conversation_id=conversation_id, at=self.at, actor=self.actor, block_id=block_id)
         return Response(as_json(view, resumed=view.resumed))
 
     def _respondent(self, body: Mapping[str, Any]) -> Respondent:

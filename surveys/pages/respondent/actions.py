@@ -171,12 +171,12 @@ def _perform(visit: Visit, do: str) -> Outcome:
         return _revise(visit, conversation_id, forms.revised_id(do))
     match do:
         case forms.SEND:
-            view = conversations.go_on(conversation_id=conversation_id, at=at, ahead=visit.ahead)
+            view = moves.go_on(conversation_id=conversation_id, at=at, ahead=visit.ahead)
             visit.tell(view, *_completed(view))
             return _moved(visit, view, PastChange.REPLACED)
         case "back":
             block = posted_block(visit)
-            view = conversations.back(
+            view = moves.back(
                 conversation_id=conversation_id,
                 at=at,
                 block_id=None if block is None else block.id,
@@ -205,7 +205,7 @@ def _perform(visit: Visit, do: str) -> Outcome:
 
 def _revise(visit: Visit, conversation_id: uuid.UUID, block_id: int) -> Outcome:
     """Go back from the review to one question."""
-    view = conversations.revise(conversation_id=conversation_id, block_id=block_id, at=visit.at)
+    view = moves.revise(conversation_id=conversation_id, block_id=block_id, at=visit.at)
     if view.resumed:
         return _standing(visit, view, note=words.MOVED_ON)
     return _moved(visit, view, PastChange.REPLACED)
@@ -296,25 +296,21 @@ def _move(visit: Visit, conversation_id: uuid.UUID, do: str) -> Outcome:
     if block is None:
         raise Conflict("This question is not part of the survey any more.")
     if do == "go":
-        view = conversations.go_on(
+        view = moves.go_on(
             conversation_id=conversation_id, at=at, block_id=block.id, ahead=visit.ahead, stops=True
         )
         visit.tell(view, *_completed(view))
         return _moved(visit, view, _past_change(visit, view, block))
     if group := _group_of(visit, do):
-        view = conversations.answer_group(
-            conversation_id=conversation_id, raws=group, at=at, ahead=visit.ahead
-        )
+        view = moves.answer_group(conversation_id=conversation_id, raws=group, at=at, ahead=visit.ahead)
         visit.tell(view, "answered", *_completed(view))
         return _moved(visit, view, PastChange.REPLACED)
     raw = _raw_answer(visit, block)
     if visit.project.is_poll:
-        view = conversations.change_vote(conversation_id=conversation_id, raw=raw, at=at)
+        view = moves.change_vote(conversation_id=conversation_id, raw=raw, at=at)
         visit.tell(view, "answered")
         return _moved(visit, view, PastChange.KEPT)
-    view = conversations.answer(
-        conversation_id=conversation_id, raw=raw, at=at, ahead=visit.ahead, stops=True
-    )
+    view = moves.answer(conversation_id=conversation_id, raw=raw, at=at, ahead=visit.ahead, stops=True)
     visit.tell(view, "answered", *_completed(view))
     return _moved(visit, view, _past_change(visit, view, block))
 
