@@ -106,7 +106,7 @@ class LoadedConversation:
     @property
     def locked_reply(self) -> Reply | None:
         """The answer to the current block if it was graded and cannot be changed; None otherwise."""
-        if not self.project.lock_graded_answers:
+        if not (self.project.lock_graded_answers and self.script.tells_results):
             return None
         return runner.settled_reply(self.script, self.state)
 

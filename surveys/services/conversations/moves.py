@@ -258,7 +258,7 @@ def take(
         reply = before  # includes the further questions about the answer
         if (again := further.ask_again(loaded, at)) is not None:
             return view.of_conversation(again, at)
-    elif further.may_be_asked(loaded, block, reply):
+    elif block.follow_ups and further.may_be_asked(loaded, block, reply):
         return view.of_conversation(further.wait(loaded, block, reply, at, is_new=is_new), at)
     turn = _stopped(loaded, runner.answer(loaded.script, loaded.state, reply))
     moved = saving.save(

@@ -113,7 +113,8 @@ def save(
     the limit. `is_prefilled` says that questions may have been passed without a form of their own.
     """
     conversation, script = loaded.conversation, loaded.script
-    turn = ends.ended_early(loaded.project, script, turn)
+    if loaded.project.ends:
+        turn = ends.ended_early(loaded.project, script, turn)
     completes = turn.completes and not loaded.is_completed
     counted_before = loaded.state.counted
     replaced = counted_before.get(block.id or 0) if block else None
@@ -320,7 +321,7 @@ def storable_state(script: Script, state: State, project: Project) -> dict[str, 
     conversation in which only a further question is open.
     """
     stored = replace(state, fired={}) if state.fired and project.is_anonymous else state
-    ahead = counting.looked_ahead(script, stored)
+    ahead = counting.looked_ahead(script, stored) if script.calculates else stored
     written = stored.as_json() if ahead is stored else replace(stored, results=ahead.results).as_json()
     written["revision"] = project.revision
     if state.further is not None and runner.asks_no_more(script, state):

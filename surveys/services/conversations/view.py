@@ -136,16 +136,16 @@ class WalkView(ABC):
         block = runner.current_block(self.script, self.state)
         if block is None:
             return None
-        further = self.state.further
-        seen = self.present(self.state, block, known=self._known)
+        further, seen = self.state.further, self.present(self.state, block, known=self._known)
+        if further is not None:
+            seen = follow_ups.shown(seen, further, now=self.at.timestamp(), escape=self.escape)
         return Step(
-            block=follow_ups.shown(seen, further, now=self.at.timestamp(), escape=self.escape),
+            block=seen,
             progress=runner.progress(self.script, self.state),
             can_go_back=self.can_go_back,
             reply=None if further else self.state.replies.get(block.id or 0),
             given=self.context.given.get(block.id or 0, 0),
-            is_locked=self.project.lock_graded_answers
-            and runner.settled_reply(self.script, self.state) is not None,
+            is_locked=self._is_locked(self.state),
             follow_up=further.number if further else 0,
             group="" if further or not block.group else self._group_in_words(block.group),
         )
@@ -239,11 +239,13 @@ class WalkView(ABC):
 
     def is_settled(self, block: Block) -> bool:
         """Whether a past block has a graded answer that cannot be changed."""
-        if not self.project.lock_graded_answers:
-            return False
         step = self.state.path.index(block.id or 0)
-        then = runner.state_at_step(self.script, self.state, step)
-        return runner.settled_reply(self.script, then) is not None
+        return self._is_locked(runner.state_at_step(self.script, self.state, step))
+
+    def _is_locked(self, state: State) -> bool:
+        if not (self.project.lock_graded_answers and self.script.tells_results):
+            return False
+        return runner.settled_reply(self.script, state) is not None
 
     @property
     def _is_over(self) -> bool:
@@ -310,7 +312,7 @@ class WalkView(ABC):
 
     def pictures(self, *addresses: str | None) -> Mapping[str | None, Copy]:
         """Our copies of pictures, by the addresses that authors wrote. Pages show only copies (rule 7.15)."""
-        return copies.in_community(self.project.community_id, addresses)
+        return copies.in_community(self.project.community_id, addresses) if any(addresses) else {}
 
     def texts_ahead(self) -> Iterator[Block]:
         """The texts from the current step to the next question. After a vote they are shown together."""
