@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Self
 
 from django.utils.encoding import iri_to_uri
+from django.utils.functional import cached_property
 
-from communities.ground.cached import cached_property
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
 from surveys.engine.language import piping
