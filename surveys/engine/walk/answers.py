@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from communities.ground.sent_text import sent_text
-from surveys.engine.intake.field_types import is_unstorable
+from communities.ground.sent_text import is_unstorable, sent_text
 from surveys.engine.intake.fields import MAX_NUMBER, MAX_OTHER_TEXT
 from surveys.engine.language.values import Value, json_bytes, plain_digits
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Violation
