@@ -13,9 +13,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate.fields import StrictBooleanField, StrictIntegerField, StrictListField, StrictTextField
+from communities.gate.fields import (
+    MAX_ID,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictListField,
+    StrictTextField,
+)
 from communities.gate.idempotency import Claim, is_settled, once
-from communities.gate.paths import MAX_ID
 from communities.ground.actors import Role
 from communities.ground.errors import Unavailable, refuse
 from communities.services.pictures.copies import Copy
@@ -352,19 +357,20 @@ class ConversationOut(serializers.Serializer[Any]):
 
 def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, object]:
     """The ConversationOut object. `resumed` is true if the requested move had been made before."""
-    step, outro, end = view.step, view.outro, view.end
+    conversation, project, step = view.conversation, view.project, view.step
+    outro, end = (view.outro, view.end) if step is None else ((), None)
     shown = [*([step.block] if step else []), *outro]
     pictures = view.pictures(*(address for block in shown for address in block.pictures))
     return {
-        "id": str(view.conversation.pk),
-        "project_id": str(view.project.pk),
-        "status": "completed" if view.is_completed else "active",
-        "outcome": outcome_of(view.conversation.completed_at, view.conversation.outcome),
-        "session_number": view.conversation.session_number,
+        "id": str(conversation.pk),
+        "project_id": str(project.pk),
+        "status": "active" if conversation.completed_at is None else "completed",
+        "outcome": outcome_of(conversation.completed_at, conversation.outcome),
+        "session_number": conversation.session_number,
         "feedback": view.feedback,
         "step": step
         and {
-            "block": _with_copies(step.block, pictures, is_poll=view.project.is_poll),
+            "block": _with_copies(step.block, pictures, is_poll=project.is_poll),
             "help": defaults.help_of(step.block) or None,
             "skip_label": None if step.block.required or not step.block.asks else defaults.SKIP,
             "answer": step.reply and answers.as_sent(step.block, step.reply),
@@ -373,7 +379,7 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
             "progress": step.progress,
             "can_go_back": step.can_go_back,
         },
-        "thank_you": view.thank_you,
+        "thank_you": view.thank_you if outro else None,
         "end": (end and end.url and {"url": end.url, "label": end.label, "redirect": end.redirects}) or None,
         "outro": [presentation.as_json(block) | _copied(block, pictures) for block in outro] or None,
         "resumed": resumed,

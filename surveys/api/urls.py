@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-import communities.gate.paths  # noqa: F401 - registers `<id:...>`
+import communities.gate.fields  # noqa: F401 - registers `<id:...>`
 from surveys.api.analysis import AnalysisViewSet
 from surveys.api.codebooks import CodebookViewSet
 from surveys.api.conversations import ConversationViewSet
