@@ -27,7 +27,7 @@ from surveys.services.conversations import further
 from surveys.services.ground import field_groups
 from surveys.services.representations.project import results_url, web_url
 from surveys.services.results import poll as poll_results
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 CLOSED_COLOUR = 0x80848E
 ROWS = ("status", "questions", "privacy", "rewards", "closes")  # lines of the embed that can be switched off
@@ -158,7 +158,7 @@ def question_of(project: Project) -> Block:
 
 
 def _script(project: Project) -> Script:
-    return scripts.load(project_id=project.pk, revision=project.revision)
+    return script_cache.script_of(project)
 
 
 def _before_the_question(script: Script) -> Sequence[Block]:

@@ -23,7 +23,7 @@ from surveys.services.conversations import admission, further, unsent_answers
 from surveys.services.conversations.unsent_answers import UnsentValue
 from surveys.services.conversations.view import ConversationView
 from surveys.services.results import poll as poll_results
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from xp import levels
 
 DEFAULT_COLOUR, RIGHT, WRONG, PROBLEM = 0x5B6CFF, 0x2E9E5B, 0xC9473D, 0xD98E04
@@ -56,7 +56,7 @@ def consent(project: Project, *, platform_id: str) -> Message:
     """What somebody agrees to before they begin, with the button that does so."""
     text = project.consent or ""
     button = Button(words.AGREE, _agreement(project, text, platform_id), PRIMARY)
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     told = f"-# {privacy_in_words(project, asks_further=further.asks(project, script))}"
     embed = Embed(f"{text}\n\n{told}", colour=colour_of(project))
     return Message([embed], [[button]])

@@ -23,7 +23,7 @@ from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.repository import MoveChanges, TallyChange
 from surveys.services.ground import anonymity, field_groups, metadata
 from surveys.services.representations.response import StoredAnswers
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 LEAST_HASTY = 5  # questions after the first
 NO_CONSENT = "`consent` must be true: respondents of this project agree to its `settings.consent` first."
@@ -62,7 +62,7 @@ def new(
             raise Conflict("This respondent is no longer a member of this community.")
     language = metadata.language_of(project, respondent.language)
     places.require_free(project, State(fields=fields, language=language))
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     turn = runner.begin(
         script,
         fields=fields,

@@ -37,7 +37,7 @@ from surveys.services.conversations.saving import LimitReached
 from surveys.services.conversations.view import ConversationView
 from surveys.services.ground import access, anonymity
 from surveys.services.projects import schedule
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 _BEGINS_ELSEWHERE = "This respondent is beginning in another window. Please retry."
 
@@ -142,7 +142,7 @@ def vote(
 
 def require_valid(*, project: Project, block: Block, raw: Mapping[str, object]) -> None:
     """Refuse an invalid answer to a block before a conversation begins or a count changes."""
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     parsed(presentation.effective_block(script, block), raw)
 
 
