@@ -30,7 +30,7 @@ from surveys.services.conversations.saving import LimitReached, NotAgreed
 from surveys.services.conversations.view import ConversationView, VisitorView, of_visitor
 from surveys.services.ground import anonymity, metadata
 from surveys.services.responses import copies
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 # Parameters of the addresses to which forms redirect. They begin with `_`, because other parameters may be
 # names of blocks (`services/conversations/prefill.py`).
@@ -215,13 +215,12 @@ def _begin(visit: Visit, do: str) -> Outcome:
     """Begin a conversation with its first move, in one transaction."""
     if not visit.is_live:
         return Outcome(partial(notices.not_live, visit))
-    block = posted_block(visit)
-    group = _group_of(visit, do)
-    if (
-        block is not None and block.asks and do != "go" and not group
-    ):  # an invalid answer does not count as one more begun
+    block, group = posted_block(visit), _group_of(visit, do)
+    raw: Mapping[str, object] | None = None
+    if block is not None and do != "go" and not group:
         raw = _raw_answer(visit, block)
-        conversations.require_valid(project=visit.project, block=block, raw=raw)
+        if block.asks:  # an invalid answer does not count as one more begun
+            conversations.require_valid(project=visit.project, block=block, raw=raw)
     if (text := visit.project.consent) and visit.request.POST.get(forms.CONSENT) != str(consent_mark(text)):
         return _without_consent(visit)
     if visit.has_traps and (asks := _proof_asked(visit, do)) is not None:
@@ -233,19 +232,16 @@ def _begin(visit: Visit, do: str) -> Outcome:
     if block is None:
         view = conversations.begin(project_id=project_id, respondent=respondent, at=at, seed=seed)
         visit.tell(view, "started")
-        visit.remember(view)
         return _standing(visit, view, note=words.REWRITTEN)
-    if visit.project.is_poll and block.asks:
-        raw = _raw_answer(visit, block)
+    if visit.project.is_poll and block.asks and raw is not None:
         view = conversations.vote(project_id=project_id, respondent=respondent, raw=raw, at=at, seed=seed)
         visit.tell(view, "started", "answered", "completed")
-        visit.remember(view)
         return _moved(visit, view, PastChange.KEPT)
     view = conversations.begin_with_move(
         project_id=project_id,
         respondent=respondent,
         block_id=block.id or 0,
-        raw=None if do == "go" or group else _raw_answer(visit, block),
+        raw=raw,
         at=at,
         seed=seed,
         ahead=visit.ahead,
@@ -253,7 +249,6 @@ def _begin(visit: Visit, do: str) -> Outcome:
         stops=True,
     )
     visit.tell(view, "started", *(() if do == "go" else ("answered",)), *_completed(view))
-    visit.remember(view)
     if view.resumed:
         return _standing(visit, view, note=words.WELCOME_BACK if do == "go" else words.MOVED_ON)
     return _moved(visit, view, _past_change(visit, view, block))
@@ -337,7 +332,7 @@ def _group_of(visit: Visit, do: str) -> list[Mapping[str, object]]:
     if do != "answer" or forms.ROWS not in sent:
         return []
     project = visit.project
-    return forms.row_answers(scripts.load(project_id=project.pk, revision=project.revision), sent)
+    return forms.row_answers(script_cache.script_of(project), sent)
 
 
 def _raw_answer(visit: Visit, block: Block) -> Mapping[str, object]:
@@ -463,7 +458,7 @@ def _screen_of(
 ) -> Screen:
     if view.is_at_review:
         return endings.review(view, note=note)
-    if view.is_completed or view.step is None:
+    if view.is_completed:
         return endings.end(view, votes=visit.votes, note=note, past_change=past_change)
     return screens.step(view, visit.page, note=note, past_change=past_change, ahead=visit.ahead)
 
@@ -522,9 +517,9 @@ def _again(visit: Visit, note: str) -> Outcome:
     view = _held(visit)
     if view is None:
         return Outcome(partial(_first, visit, typed=typed, note=note))
-    if view.is_completed or view.step is None:
+    if view.is_completed or view.block is None:
         return _moved(visit, view, PastChange.REPLACED)
-    is_same = str(view.step.block.id) == visit.request.POST.get("block")
+    is_same = str(view.block.id) == visit.request.POST.get("block")
     return Outcome(
         partial(
             screens.step,
@@ -546,7 +541,7 @@ def _with_error(visit: Visit, error: str) -> Outcome:
         return Outcome(partial(_first, visit, typed=typed, error=error))
     if view.is_at_review:
         return _moved(visit, view, PastChange.REPLACED)
-    if view.is_completed or view.step is None:
+    if view.is_completed:
         return Outcome(partial(screens.vote_again, view, page, typed=typed, error=error))
     return Outcome(partial(screens.step, view, page, typed=typed, error=error, past_change=PastChange.KEPT))
 

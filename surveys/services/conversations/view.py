@@ -26,7 +26,7 @@ from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.tokens import TokenContext
 from surveys.services.ground import metadata
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from xp.services.standings import Totals
 
 _THANKS = Block(type="content_block", section="outro", prompt="")
@@ -131,9 +131,14 @@ class WalkView(ABC):
         return block.id in self.state.fired
 
     @cached_property
+    def block(self) -> Block | None:
+        """The current block as the script has it; None at the end."""
+        return runner.current_block(self.script, self.state)
+
+    @cached_property
     def step(self) -> Step | None:
         """The current step; None at the end."""
-        block = runner.current_block(self.script, self.state)
+        block = self.block
         if block is None:
             return None
         further, seen = self.state.further, self.present(self.state, block, known=self._known)
@@ -168,8 +173,7 @@ class WalkView(ABC):
         """
         script, state = self.script, self.state
         passed = sum(1 for block_id in state.path if script.blocks[script.index_by_id[block_id]].asks)
-        block = runner.current_block(script, state)
-        number = passed + (block is not None and block.asks)
+        number = passed + (self.block is not None and self.block.asks)
         fewest, most = (passed + ahead for ahead in self._known.questions_ahead(state.at))
         if not number:
             return ""
@@ -235,7 +239,7 @@ class WalkView(ABC):
     @property
     def is_at_review(self) -> bool:
         """Whether all blocks are passed, and the respondent looks at the answers before the end."""
-        return not self.is_completed and runner.current_block(self.script, self.state) is None
+        return self.block is None and not self.is_completed
 
     def is_settled(self, block: Block) -> bool:
         """Whether a past block has a graded answer that cannot be changed."""
@@ -249,7 +253,7 @@ class WalkView(ABC):
 
     @property
     def _is_over(self) -> bool:
-        return self.is_completed and runner.current_block(self.script, self.state) is None
+        return self.block is None and self.is_completed
 
     @property
     def response_id(self) -> str:
@@ -316,7 +320,7 @@ class WalkView(ABC):
 
     def texts_ahead(self) -> Iterator[Block]:
         """The texts from the current step to the next question. After a vote they are shown together."""
-        state, block = self.state, runner.current_block(self.script, self.state)
+        state, block = self.state, self.block
         while block is not None and not block.asks:
             yield self.present(state, block)
             turn = runner.proceed(self.script, state)
@@ -469,7 +473,7 @@ def of_visitor(
 
     Their conversation begins with the same `seed`.
     """
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     first = runner.begin(script, fields=metadata.allowed(project, respondent.metadata)).state
     return VisitorView(
         project=project,
