@@ -14,12 +14,12 @@ from communities.chat_platform.references import Op, of_project
 from communities.ground import privacy_words
 from communities.ground.tiers import TIERS
 from communities.ground.words import plural
-from surveys import interviewers
 from surveys.chat import controls, reports, screens, words
 from surveys.chat.controls import References
 from surveys.chat.messages import PRIMARY, SECONDARY, Button, Embed, Message, Row
 from surveys.chat.reports import Report
 from surveys.chat.results import as_text
+from surveys.drawing import theme
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import presentation
 from surveys.models import Project
@@ -97,7 +97,7 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
     embed = Embed(
         "\n\n".join(filter(None, shown)),
         colour=colour,
-        author=interviewers.name_of(project.presentation),
+        author=theme.interviewer_of(project.presentation).name,
         picture=screens.picture(group.get("image_url")),
         thumbnail=screens.picture(group.get("thumbnail_url")),
         footer=str(invitation.premium("footer") or ""),

@@ -12,10 +12,10 @@ from communities.chat_platform.references import Op, Reference, of_project
 from communities.ground import privacy_words
 from communities.ground.tiers import TIERS
 from communities.models import Community
-from surveys import interviewers
 from surveys.chat import controls, results, words
 from surveys.chat.controls import References
 from surveys.chat.messages import DANGER, PRIMARY, SECONDARY, Button, Embed, Message, Row
+from surveys.drawing import theme
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, runner
 from surveys.models import Project
@@ -196,7 +196,7 @@ def _question_embed(view: ConversationView, block: Block, text: str, colour: int
     return Embed(
         "\n\n".join(filter(None, parts)),
         colour=colour,
-        author=interviewers.name_of(view.project.presentation),
+        author=theme.interviewer_of(view.project.presentation).name,
         thumbnail=picture(block.thumbnail_url),
     )
 
@@ -227,7 +227,7 @@ def _end(view: ConversationView, *, platform_id: str, note: str, error: str) -> 
     if not any(block.prompt for block in view.outro):
         told.insert(0, "Thank you! That was the last question.")
     embeds = _followed(texts, "\n\n".join(filter(None, told)), colour_of(view.project))
-    embeds[0] = replace(embeds[0], author=interviewers.name_of(view.project.presentation))
+    embeds[0] = replace(embeds[0], author=theme.interviewer_of(view.project.presentation).name)
     return Message([*_verdict(view), *_alerts(error, note), *embeds], rows)
 
 

@@ -285,6 +285,11 @@ class Script:
         return is_graded and any(block.when_correct or block.when_incorrect for block in self.blocks)
 
     @cached_property
+    def follow_ups(self) -> int:
+        """The most further questions in one conversation."""
+        return sum(block.follow_ups or 0 for block in self.blocks)
+
+    @cached_property
     def action_kinds(self) -> frozenset[str]:
         """The kinds of effects of the action blocks, outro included."""
         kinds = (block.action_kind for block in (*self.blocks, *self.outro))

@@ -338,6 +338,7 @@ def _repeated(loaded: LoadedConversation, raw: Mapping[str, object], at: datetim
 
 
 def parsed(block: Block, raw: Mapping[str, object]) -> Reply:
+    """The reply in an answer object. Refuses an answer that its block does not accept."""
     try:
         return answers.parse(block, raw)
     except InvalidAnswer as invalid:
@@ -345,6 +346,7 @@ def parsed(block: Block, raw: Mapping[str, object]) -> Reply:
 
 
 def refuse_unless_live(project: Project, at: datetime) -> None:
+    """Refuse a project that accepts no responses now."""
     if project.is_live_at(at):
         return
     if project.is_pending_at(at) or not project.was_opened_by(at):
