@@ -59,9 +59,18 @@ def answer(
     `go_on`, if the project has a review.
     """
     loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor, stops=stops)
-    if step is not None and _is_elsewhere(loaded, raw["block_id"], step):
+    if step is not None:
+        return take_at(step, loaded, raw, at, ahead)
+    return take(loaded, raw, at, ahead=ahead)
+
+
+def take_at(
+    step: int, loaded: LoadedConversation, raw: Mapping[str, object], at: datetime, ahead: Prefill = NOTHING
+) -> ConversationView:
+    """Save the answer of a control that was drawn for a step, as `answer` does."""
+    if _is_elsewhere(loaded, raw["block_id"], step):
         return view.of_conversation(loaded, at, resumed=True)
-    if step is not None and loaded.state.further is not None:
+    if loaded.state.further is not None:
         raw = {**raw, "follow_up": loaded.state.further.number}
     return take(loaded, raw, at, ahead=ahead)
 
