@@ -149,7 +149,7 @@ def save(
     changes = MoveChanges(
         conversation=conversation,
         block_id=block.id if block else None,
-        given=tuple(answers.rows(block, reply)) if block and reply and not screened_out else (),
+        given=answers.rows(block, reply) if block and reply and not screened_out else (),
         replaces=answers.is_answer(replaced),
         restores=tuple(_restored(script, counted_before, counted, block)),
         drops=tuple(block_id for block_id in counted_before if block_id not in counted),
