@@ -8,7 +8,10 @@ from communities.gate.views import UnknownPath
 from config import docs, health, mcp, metrics, openapi, robots
 
 admin.autodiscover()
+# Django tries the patterns in their order, so those of respondents come first.
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("v1/", include("surveys.api.urls")),
+    path("", include("surveys.pages.urls")),
     path("", RedirectView.as_view(url="/account/")),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
@@ -25,10 +28,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("v1/", include("communities.api.urls")),
     path("v1/", include("xp.api.urls")),
     path("v1/", include("webhooks.api.urls")),
-    path("v1/", include("surveys.api.urls")),
     re_path(r"^v1(?:/.*)?$", UnknownPath.of_any_method()),
     path("", include("xp.urls")),
-    path("", include("surveys.pages.urls")),
     path("", include("surveys.chat.urls")),
     path("account", RedirectView.as_view(url="/account/")),
     path("account/", include("surveys.pages.own.urls")),

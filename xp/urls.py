@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-import communities.gate.paths  # noqa: F401 - registers `<id:...>`
+import communities.gate.fields  # noqa: F401 - registers `<id:...>`
 from xp import views
 
 app_name = "xp-pages"

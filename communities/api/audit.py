@@ -9,9 +9,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate.fields import StrictTextField, UtcDateTimeField
+from communities.gate.fields import MAX_ID, StrictTextField, UtcDateTimeField
 from communities.gate.pagination import PerPageIn
-from communities.gate.paths import MAX_ID
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
 from communities.ground.audit_actions import Action

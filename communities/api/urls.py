@@ -1,12 +1,12 @@
 from django.urls import path
 
+import communities.gate.fields  # noqa: F401 - registers `<id:...>`
 from communities.api.audit import AuditViewSet
 from communities.api.communities import CommunitiesViewSet
 from communities.api.keys import KeyViewSet
 from communities.api.pictures import PictureViewSet
 from communities.api.settings import SettingsViewSet
 from communities.api.verified_sources import VerifiedSourceViewSet
-from communities.gate import paths  # noqa: F401 (registers the converter `id`)
 
 urlpatterns = [
     path("communities", CommunitiesViewSet.as_view({"get": "list"})),

@@ -32,6 +32,7 @@ from communities.ground.errors import (
     refuse_all,
     violation,
 )
+from communities.ground.sent_text import UNSTORABLE, UNSTORABLE_MESSAGE
 
 MAX_BODY = 1_048_576  # bytes
 MAX_FORM = 262_144  # bytes
@@ -72,7 +73,6 @@ _JSON_TEXT = re.compile(
 _LINES = re.compile(rb"[^\s][^\n]*")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # Many Windows tools begin a file with these bytes.
 _PLACE_IN_DATA = re.compile(r"data\[(\d+)\]")
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class TooLarge(Refusal):
@@ -447,17 +447,16 @@ def _unstorable(value: object, path: str) -> Iterator[ViolationJson]:
     if isinstance(value, dict):
         for name, part in value.items():
             inner = f"{path}.{name}" if path else str(name)
-            if _UNSTORABLE.search(name):
-                yield field_violation(
-                    _UNSTORABLE.sub("?", inner), "invalid", "must be a name without null characters."
-                )
+            if UNSTORABLE.search(name):
+                words = "must be a name without null characters."
+                yield field_violation(UNSTORABLE.sub("?", inner), "invalid", words)
             else:
                 yield from _unstorable(part, inner)
     elif isinstance(value, list):
         for index, part in enumerate(value):
             yield from _unstorable(part, f"{path}[{index}]")
-    elif isinstance(value, str) and _UNSTORABLE.search(value):
-        yield field_violation(path, "invalid", "must not contain null characters or unpaired surrogates.")
+    elif isinstance(value, str) and UNSTORABLE.search(value):
+        yield field_violation(path, "invalid", UNSTORABLE_MESSAGE)
     elif isinstance(value, float) and not math.isfinite(value):
         yield field_violation(path, "invalid", "must be a finite number.")
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 from django.db.models import QuerySet
 from rest_framework import serializers
 
-from communities.gate.fields import UtcDateTimeField
-from communities.gate.paths import MAX_ID
+from communities.gate.fields import MAX_ID, UtcDateTimeField
 
 DEFAULT_PER_PAGE = 25
 MAX_PER_PAGE = 100

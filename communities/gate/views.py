@@ -17,12 +17,13 @@ from urllib.parse import quote
 import structlog
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.functional import cached_property
 from django.utils.http import parse_etags
 from rest_framework import serializers, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate import authentication, bodies, envelope, origins, permissions, throttling
+from communities.gate import authentication, bodies, envelope, origins, throttling
 from communities.gate.authentication import Caller
 from communities.gate.bodies import Element
 from communities.gate.envelope import MethodNotAllowed, RateLimited
@@ -37,7 +38,6 @@ from communities.gate.validation import (
 )
 from communities.ground import wire
 from communities.ground.actors import Actor, Role
-from communities.ground.cached import cached_property
 from communities.ground.errors import (
     ActorGone,
     Conflict,
@@ -49,6 +49,7 @@ from communities.ground.errors import (
 )
 from communities.ground.transactions import in_transaction
 from communities.ground.words import shortened
+from communities.models import ApiKey
 from communities.services.trail import presence
 
 MAX_IGNORED_HEADER = 4096  # The header has at most this many characters.
@@ -111,13 +112,14 @@ class CommunityViewSet(viewsets.ViewSet):
         try:
             caller = self._authenticate(request)
             taken = _take(caller)
-            if not taken.is_used_up:
+            if not taken.retry_after:
                 caller = authentication.confirm(caller, version=taken.key_version, at=self.at)
             allowance, self.key, self.actor = taken, caller, caller.actor
             structlog.contextvars.bind_contextvars(
                 community_id=str(self.actor.community_id), key_prefix=self.key.key_prefix
             )
-            _refuse_over(allowance)
+            if taken.retry_after:
+                raise RateLimited(taken.retry_after)
             response = self._work(request, kwargs)
         except Exception as raised:  # All errors get the same form, and unexpected errors are logged.
             error = raised
@@ -148,7 +150,8 @@ class CommunityViewSet(viewsets.ViewSet):
         allowance = throttling.take_for_preflight(request)
         community_id = self.kwargs.get("community_id")
         try:
-            _refuse_over(allowance)
+            if allowance.retry_after:
+                raise RateLimited(allowance.retry_after)
             methods = self._methods_of_tokens()
             response = origins.preflight_response(request, community_id=community_id, methods=methods)
         except Exception as error:  # as in `dispatch`
@@ -173,13 +176,13 @@ class CommunityViewSet(viewsets.ViewSet):
             raise Forbidden(
                 "This token leads one conversation: it reads this, answers, continues and goes back."
             )
-        permissions.require_scope(
+        _require_scope(
             self.key.scope,
             is_read=request.method in SAFE_METHODS,
             is_of_conversations=action in self.of_conversations,
         )
         try:
-            permissions.require_role(self.actor, self.least_role[action])
+            _require_role(self.actor, self.least_role[action])
         except Forbidden:
             self.hide(**kwargs)  # An object that this role must not see gives 404 instead of 403.
             raise
@@ -378,9 +381,24 @@ def _take(caller: Caller) -> Allowance:
     return throttling.take_for_key(caller.api_key_id, limit, community_id=community_id)
 
 
-def _refuse_over(allowance: Allowance) -> None:
-    if allowance.is_used_up:
-        raise RateLimited(allowance.retry_after)
+def _require_role(actor: Actor, least: Role) -> None:
+    """Raise Forbidden unless the actor has this role or one above it."""
+    if not actor.has_role(least):
+        raise Forbidden(f"This needs a key of role {least} or above; this key's role is {actor.role}.")
+
+
+def _require_scope(scope: str, *, is_read: bool, is_of_conversations: bool) -> None:
+    """Raise Forbidden unless a key of this scope may send a request.
+
+    `is_read` says that the request changes nothing. `is_of_conversations` says that it leads a conversation,
+    or reads what is asked in one.
+    """
+    if scope == ApiKey.Scope.READ and not is_read:
+        raise Forbidden("The scope of this key is `read`, so it sends GET requests only.")
+    if scope == ApiKey.Scope.CONVERSATIONS and not is_of_conversations:
+        raise Forbidden(
+            "The scope of this key is `conversations`: it leads these, and reads projects and scripts."
+        )
 
 
 def _refusal(violations: list[ViolationJson]) -> InvalidRequest:

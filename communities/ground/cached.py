@@ -1,4 +1,4 @@
-"""A property whose value is computed once for each object."""
+"""A property whose value is computed once for each object, for plain Python; other modules use Django's."""
 
 from __future__ import annotations
 

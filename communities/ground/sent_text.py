@@ -6,10 +6,14 @@ texts in this sense: they stay unchanged.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from itertools import groupby
 
 import regex
+
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # PostgreSQL stores neither
+UNSTORABLE_MESSAGE = "must not contain null characters or unpaired surrogates."
 
 # White space, control and format characters, and the five fillers that fonts draw as empty space.
 _INVISIBLE = regex.compile(r"[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\u115F\u1160\u2800\u3164\uFFA0]*+")
@@ -44,6 +48,11 @@ def sent_text(text: str) -> str:
     """
     text = composed(text.strip())
     return "" if _INVISIBLE.fullmatch(text) else text
+
+
+def is_unstorable(text: str) -> bool:
+    """Return whether PostgreSQL could not store this text."""
+    return UNSTORABLE.search(text) is not None
 
 
 def paragraphs(text: str) -> str:

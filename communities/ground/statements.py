@@ -20,7 +20,7 @@ Part = tuple[str, list[Any]]  # A part of a statement, and its values.
 MAX_PAGE_BYTES = 16_000_000
 
 
-class _Cursor(Cursor[Any]):
+class _LoggedCursor(Cursor[Any]):
     def _convert_query(self, *args: Any) -> Any:
         """Store the statement where Django's log of queries looks for it."""
         self._query = super()._convert_query(*args)
@@ -39,8 +39,9 @@ def prepared() -> CursorWrapper:
     database = connections[DEFAULT_DB_ALIAS]
     database.close_if_health_check_failed()  # Django does the same before the first statement of a request.
     database.ensure_connection()
-    wrapped = database.make_debug_cursor if database.queries_logged else database.make_cursor
-    return wrapped(_Cursor(database.connection))  # type: ignore[arg-type]
+    if database.queries_logged:
+        return database.make_debug_cursor(_LoggedCursor(database.connection))  # type: ignore[arg-type]
+    return database.make_cursor(Cursor(database.connection))  # type: ignore[arg-type]
 
 
 def by_id(model: type[Instance], pk: int) -> Instance | None:

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.gate.fields import (
+    MAX_ID,
     StrictBooleanField,
     StrictIntegerField,
     StrictListField,
@@ -18,7 +19,6 @@ from communities.gate.fields import (
     StrictTextField,
 )
 from communities.gate.idempotency import once
-from communities.gate.paths import MAX_ID
 from communities.ground.actors import Role
 from surveys.api.analysis_examples import DASHBOARD
 from surveys.api.projects import OwnWorkViewSet

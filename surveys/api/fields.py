@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from communities.gate.fields import StrictBooleanField, StrictStringField, StrictTextField
-from communities.gate.paths import MAX_ID
+from communities.gate.fields import MAX_ID, StrictBooleanField, StrictStringField, StrictTextField
 from communities.ground.web_addresses import BadAddress
 from communities.services.pictures import copies
 from surveys.engine.intake.emojis import is_one_character

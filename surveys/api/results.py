@@ -13,8 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate.fields import StrictStringField, UtcDateTimeField
-from communities.gate.paths import MAX_ID
+from communities.gate.fields import MAX_ID, StrictStringField, UtcDateTimeField
 from communities.ground.actors import Role
 from surveys.api.analysis_examples import CROSS_TABLE, RESULTS
 from surveys.api.analysis_shapes import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-import communities.gate.paths  # noqa: F401 - registers `<id:...>`
+import communities.gate.fields  # noqa: F401 - registers `<id:...>`
 from surveys.api.analysis import AnalysisViewSet
 from surveys.api.codebooks import CodebookViewSet
 from surveys.api.conversations import ConversationViewSet
@@ -24,7 +24,14 @@ _CONVERSATION = "communities/<id:community_id>/conversations/<uuid:conversation_
 _PERSON = "communities/<id:community_id>/members/<id:member_id>/data"
 _RESPONSE = "communities/<id:community_id>/responses/<uuid:response_id>"
 
+# Django tries the patterns in their order, so the most frequent requests come first.
 urlpatterns = [
+    path(f"{_CONVERSATION}/answers", ConversationViewSet.as_view({"post": "answer"}), name="answers"),
+    path(f"{_CONVERSATION}/continue", ConversationViewSet.as_view({"post": "go_on"}), name="continue"),
+    path(f"{_CONVERSATION}/back", ConversationViewSet.as_view({"post": "back"}), name="back"),
+    path(f"{_CONVERSATION}/tokens", ConversationViewSet.as_view({"post": "create_token"}), name="tokens"),
+    path(_CONVERSATION, ConversationViewSet.as_view({"get": "retrieve"}), name="conversation"),
+    path(f"{_PROJECT}/conversations", ConversationViewSet.as_view({"post": "create"}), name="conversations"),
     path(_PROJECTS, ProjectViewSet.as_view({"get": "list", "post": "create"}), name="projects"),
     path(
         _PROJECT,
@@ -58,12 +65,6 @@ urlpatterns = [
         CodebookViewSet.as_view({"put": "correct"}),
         name="reading",
     ),
-    path(f"{_PROJECT}/conversations", ConversationViewSet.as_view({"post": "create"}), name="conversations"),
-    path(_CONVERSATION, ConversationViewSet.as_view({"get": "retrieve"}), name="conversation"),
-    path(f"{_CONVERSATION}/answers", ConversationViewSet.as_view({"post": "answer"}), name="answers"),
-    path(f"{_CONVERSATION}/back", ConversationViewSet.as_view({"post": "back"}), name="back"),
-    path(f"{_CONVERSATION}/continue", ConversationViewSet.as_view({"post": "go_on"}), name="continue"),
-    path(f"{_CONVERSATION}/tokens", ConversationViewSet.as_view({"post": "create_token"}), name="tokens"),
     path(f"{_PROJECT}/links", LinkViewSet.as_view({"get": "list", "post": "create"}), name="links"),
     path(f"{_PROJECT}/links/export", LinkViewSet.as_view({"get": "export"}), name="links-export"),
     path(f"{_PROJECT}/links/<uuid:link_id>", LinkViewSet.as_view({"delete": "destroy"}), name="link"),

@@ -14,12 +14,12 @@ from communities.chat_platform.references import Op, of_project
 from communities.ground import privacy_words
 from communities.ground.tiers import TIERS
 from communities.ground.words import plural
-from surveys import interviewers
 from surveys.chat import controls, reports, screens, words
 from surveys.chat.controls import References
 from surveys.chat.messages import PRIMARY, SECONDARY, Button, Embed, Message, Row
 from surveys.chat.reports import Report
 from surveys.chat.results import as_text
+from surveys.drawing import theme
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import presentation
 from surveys.models import Project
@@ -27,7 +27,7 @@ from surveys.services.conversations import further
 from surveys.services.ground import field_groups
 from surveys.services.representations.project import results_url, web_url
 from surveys.services.results import poll as poll_results
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 CLOSED_COLOUR = 0x80848E
 ROWS = ("status", "questions", "privacy", "rewards", "closes")  # lines of the embed that can be switched off
@@ -97,7 +97,7 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
     embed = Embed(
         "\n\n".join(filter(None, shown)),
         colour=colour,
-        author=interviewers.name_of(project.presentation),
+        author=theme.interviewer_of(project.presentation).name,
         picture=screens.picture(group.get("image_url")),
         thumbnail=screens.picture(group.get("thumbnail_url")),
         footer=str(invitation.premium("footer") or ""),
@@ -158,7 +158,7 @@ def question_of(project: Project) -> Block:
 
 
 def _script(project: Project) -> Script:
-    return scripts.load(project_id=project.pk, revision=project.revision)
+    return script_cache.script_of(project)
 
 
 def _before_the_question(script: Script) -> Sequence[Block]:

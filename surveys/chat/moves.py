@@ -24,7 +24,7 @@ from surveys.chat.replies import Reply
 from surveys.engine.script import SCALES, Block, Option
 from surveys.engine.walk.answers import other_of
 from surveys.models import Project
-from surveys.services.conversations import admission, removal, unsent_answers
+from surveys.services.conversations import admission, moves, removal, unsent_answers
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.saving import LimitReached, NotAgreed
@@ -188,7 +188,7 @@ def _choose(click: Click) -> Reply:
         return _option_window(click, view, block, option)
     if _is_vote(view):
         with transaction.atomic():
-            view = conversations.change_vote(conversation_id=ref.subject, raw=raw, at=click.at)
+            view = moves.change_vote(conversation_id=ref.subject, raw=raw, at=click.at)
         return _shown(click, view)
     return _answered(click, raw)
 
@@ -230,7 +230,7 @@ def _written_option(click: Click) -> dict[str, object]:
 def _answered(click: Click, raw: Mapping[str, object]) -> Reply:
     ref = click.reference
     with transaction.atomic():
-        view = conversations.answer(conversation_id=ref.subject, raw=raw, at=click.at, step=ref.step)
+        view = moves.answer(conversation_id=ref.subject, raw=raw, at=click.at, step=ref.step)
     return _moved(click, view)
 
 
@@ -284,7 +284,7 @@ def _take_option(click: Click) -> Reply:
     view = conversations.get(conversation_id=ref.subject, at=click.at)
     if _is_vote(view):
         with transaction.atomic():
-            return _shown(click, conversations.change_vote(conversation_id=ref.subject, raw=raw, at=click.at))
+            return _shown(click, moves.change_vote(conversation_id=ref.subject, raw=raw, at=click.at))
     block = _block_of(view)
     ticks = block is not None and block.type == "multi_punch" and not controls.has_menu(block)
     change = unsent_answers.tick_with_text if ticks else unsent_answers.submit_with_text
@@ -301,16 +301,14 @@ def keep_written(click: Click) -> None:
 def _go_on(click: Click) -> Reply:
     ref = click.reference
     with transaction.atomic():
-        view = conversations.go_on(
-            conversation_id=ref.subject, block_id=ref.block_id, at=click.at, step=ref.step
-        )
+        view = moves.go_on(conversation_id=ref.subject, block_id=ref.block_id, at=click.at, step=ref.step)
     return _moved(click, view)
 
 
 def _back(click: Click) -> Reply:
     ref = click.reference
     with transaction.atomic():
-        view = conversations.back(conversation_id=ref.subject, at=click.at, step=ref.step)
+        view = moves.back(conversation_id=ref.subject, at=click.at, step=ref.step)
     return _moved(click, view)
 
 

@@ -19,7 +19,7 @@ from surveys.engine.statistics import by_points
 from surveys.models import Project
 from surveys.services.results import poll as poll_results
 from surveys.services.results import shared
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 MOST_QUESTIONS = 8  # in words; the page of results shows all questions
 MOST_PANELS = 4
@@ -62,7 +62,7 @@ def of_poll(project: Project, question: Block, *, at: datetime) -> Report:
     if not votes.voters:
         return Report(results.voters(votes, is_over=True), ())
     tallies = results.tallies(question, votes)
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     prompt = heading(question.prompt, script)
     return Report(_winner(tallies, votes.voters), [Panel(prompt, plural(votes.voters, "vote"), tallies)])
 
@@ -70,7 +70,7 @@ def of_poll(project: Project, question: Block, *, at: datetime) -> Report:
 def of_survey(project: Project, *, at: datetime) -> Report:
     """The results of a survey, question by question."""
     found = shared.read(project=project, at=at)
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     blocks = [
         {**block, "prompt": heading(block["prompt"], script)}
         for block in found.blocks

@@ -12,10 +12,10 @@ from communities.chat_platform.references import Op, Reference, of_project
 from communities.ground import privacy_words
 from communities.ground.tiers import TIERS
 from communities.models import Community
-from surveys import interviewers
 from surveys.chat import controls, results, words
 from surveys.chat.controls import References
 from surveys.chat.messages import DANGER, PRIMARY, SECONDARY, Button, Embed, Message, Row
+from surveys.drawing import theme
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, runner
 from surveys.models import Project
@@ -23,7 +23,7 @@ from surveys.services.conversations import admission, further, unsent_answers
 from surveys.services.conversations.unsent_answers import UnsentValue
 from surveys.services.conversations.view import ConversationView
 from surveys.services.results import poll as poll_results
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from xp import levels
 
 DEFAULT_COLOUR, RIGHT, WRONG, PROBLEM = 0x5B6CFF, 0x2E9E5B, 0xC9473D, 0xD98E04
@@ -56,7 +56,7 @@ def consent(project: Project, *, platform_id: str) -> Message:
     """What somebody agrees to before they begin, with the button that does so."""
     text = project.consent or ""
     button = Button(words.AGREE, _agreement(project, text, platform_id), PRIMARY)
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     told = f"-# {privacy_in_words(project, asks_further=further.asks(project, script))}"
     embed = Embed(f"{text}\n\n{told}", colour=colour_of(project))
     return Message([embed], [[button]])
@@ -196,7 +196,7 @@ def _question_embed(view: ConversationView, block: Block, text: str, colour: int
     return Embed(
         "\n\n".join(filter(None, parts)),
         colour=colour,
-        author=interviewers.name_of(view.project.presentation),
+        author=theme.interviewer_of(view.project.presentation).name,
         thumbnail=picture(block.thumbnail_url),
     )
 
@@ -227,7 +227,7 @@ def _end(view: ConversationView, *, platform_id: str, note: str, error: str) -> 
     if not any(block.prompt for block in view.outro):
         told.insert(0, "Thank you! That was the last question.")
     embeds = _followed(texts, "\n\n".join(filter(None, told)), colour_of(view.project))
-    embeds[0] = replace(embeds[0], author=interviewers.name_of(view.project.presentation))
+    embeds[0] = replace(embeds[0], author=theme.interviewer_of(view.project.presentation).name)
     return Message([*_verdict(view), *_alerts(error, note), *embeds], rows)
 
 

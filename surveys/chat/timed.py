@@ -23,7 +23,7 @@ from surveys.chat import screens
 from surveys.chat.interactions import Interaction
 from surveys.engine.walk import defaults
 from surveys.engine.walk.follow_ups import STAGE
-from surveys.services.conversations import service as conversations
+from surveys.services.conversations import moves
 from surveys.services.conversations.view import ConversationView
 
 ADVANCE = "surveys.advance_in_chat"
@@ -77,9 +77,7 @@ def advance(task: ChatTask, at: datetime) -> None:
         return
     conversation_id, step = uuid.UUID(task.subject.partition(":")[0]), payload["step"]
     try:
-        view = conversations.go_on(
-            conversation_id=conversation_id, block_id=payload["block_id"], at=at, step=step
-        )
+        view = moves.go_on(conversation_id=conversation_id, block_id=payload["block_id"], at=at, step=step)
     except Refusal:
         return  # the project was closed or deleted meanwhile: a press of the button shows it
     if view.resumed and view.state.place not in (step, step + 1, step + STAGE):

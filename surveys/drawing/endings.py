@@ -19,7 +19,7 @@ from surveys.services.conversations.view import WalkView
 from surveys.services.representations.project import web_url
 from surveys.services.results import poll as poll_results
 from surveys.services.results.poll import PollResults
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 COPY = Action("copy", "Keep a copy of my answers", is_quiet=True)
 AGAIN = Action("again", "Answer again", is_quiet=True)
@@ -157,7 +157,7 @@ def voters_in_words(project: Project, *, at: datetime) -> str:
 
 
 def _question_of(project: Project) -> Block | None:
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     return next((block for block in script.blocks if block.asks), None)
 
 
@@ -167,7 +167,7 @@ def closed_poll_results(project: Project, *, has_voted: bool, votes: Votes) -> R
     if block is None:
         return None
     # There is no respondent whose values could fill in the prompt
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     headed = replace(block, prompt=heading(block.prompt, script))
     return draw_votes(headed, votes(block, has_voted), own=None, is_over=True)
 

@@ -16,7 +16,7 @@ from surveys.engine.language.piping import PROMPT_VARIABLES, tokens
 from surveys.engine.script import Block, Script
 from surveys.models import Project
 from surveys.services.conversations.view import WalkView
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from xp import levels
 from xp.models import Achievement
 from xp.services import achievements
@@ -80,7 +80,7 @@ class Earned:
 
 def missed(project: Project) -> str:
     """The name of the rewards that non-members cannot get here; empty if the project gives nothing."""
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     kinds = script.action_kinds
     if project.uses_xp and project.is_poll:
         kinds |= {"give_xp"}
@@ -106,11 +106,11 @@ def shown(view: WalkView, block: Block) -> Block:
 
 def at_step(view: WalkView) -> Prize | None:
     """Return the reward of the action block on the page; None for other blocks."""
-    if view.step is None:
+    block = view.block
+    if block is None:
         return None
-    block, given = view.step.block, view.step.given
     match block.action_kind:
-        case "give_xp" if given:
+        case "give_xp" if given := view.context.given.get(block.id or 0, 0):
             return _xp(given, view.context.xp_name)
         case "give_achievement" if view.has_fired(block):
             number = _number(view.script, block)

@@ -87,14 +87,14 @@ def consent_of(project: Project) -> Consent | None:
 
 def at_first(view: View) -> View:
     """The view at the step that a visitor sees first: for a poll the question, with the texts before it."""
-    while view.project.is_poll and view.step is not None and not view.step.block.asks:
+    while view.project.is_poll and view.block is not None and not view.block.asks:
         view = view.moved(runner.proceed(view.script, view.state).state)
     return view
 
 
 def asks_first(view: WalkView, block: Block | None) -> bool:
     """Whether a block is the first that this visitor sees, so that typed text belongs to it."""
-    current = runner.current_block(view.script, at_first(view).state)
+    current = at_first(view).block
     return block is not None and current is not None and current.id == block.id
 
 

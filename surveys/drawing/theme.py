@@ -19,7 +19,6 @@ from communities.ground.brands import Look
 from communities.models import Community
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
-from surveys import interviewers
 from surveys.models import Project
 from surveys.services.representations.project import web_url
 
@@ -55,7 +54,7 @@ class Interviewer:
 
 INTERVIEWERS = tuple(
     Interviewer(name, f"respondent/interviewers/{number}.svg")
-    for number, name in enumerate(interviewers.NAMES, start=1)
+    for number, name in enumerate(("Mila", "Jonas", "Amara", "Kenji", "Leyla", "Ingrid"), start=1)
 )
 
 
@@ -177,7 +176,7 @@ def page_of(
         lang=language or "en",
         text_attributes=Markup('lang="{}" dir="auto"').format(language),
         theme=theme,
-        interviewer=INTERVIEWERS[interviewers.number_of(presentation) - 1],
+        interviewer=interviewer_of(presentation),
         branding=presentation.get("branding") or "",
         address=f"{address}?{urlencode({'embed': 1, **chosen})}" if is_framed else address,
         is_framed=is_framed,
@@ -189,6 +188,11 @@ def page_of(
         look=look,
         logo=Logo(logo, community.name) if logo else None,
     )
+
+
+def interviewer_of(presentation: Mapping[str, object] | None) -> Interviewer:
+    """The character with the `interviewer_id` that a project has chosen, from 1; the first without one."""
+    return INTERVIEWERS[_number(presentation or {}, "interviewer_id", len(INTERVIEWERS)) - 1]
 
 
 def _chosen(parameters: Mapping[str, str]) -> dict[str, str]:

@@ -274,6 +274,22 @@ class Script:
         return any(block.action_kind is not None for block in self.blocks)
 
     @cached_property
+    def calculates(self) -> bool:
+        """Whether answers give scores, or results of calculated blocks."""
+        return self.scoring_enabled or any(block.type == CALCULATED for block in self.blocks)
+
+    @cached_property
+    def tells_results(self) -> bool:
+        """Whether respondents see if some answer is right."""
+        is_graded = self.scoring_enabled and not self.is_poll
+        return is_graded and any(block.when_correct or block.when_incorrect for block in self.blocks)
+
+    @cached_property
+    def follow_ups(self) -> int:
+        """The most further questions in one conversation."""
+        return sum(block.follow_ups or 0 for block in self.blocks)
+
+    @cached_property
     def action_kinds(self) -> frozenset[str]:
         """The kinds of effects of the action blocks, outro included."""
         kinds = (block.action_kind for block in (*self.blocks, *self.outro))

@@ -41,16 +41,18 @@ def counted(world: World) -> list[Counted]:
     voter, another = Visitor(client), Visitor(client)
     voter.post(form_in(voter.get(poll).body, at=poll))
     vote = form_in(another.get(poll).body, at=poll)
-    begun = client.call(
-        "POST", f"{community}/projects/{world.survey.pk}/conversations", b"{}", headers=headers, expect=201
-    ).json()["id"]
-    answers = iter(world.question_ids)
+    begin_at = f"{community}/projects/{world.survey.pk}/conversations"
+    before, begun = (
+        client.call("POST", begin_at, b"{}", headers=headers, expect=201).json()["id"] for _ in range(2)
+    )
+    answers = iter([(talk, block) for talk in (before, begun) for block in world.question_ids])
     reader = Visitor(client)
     forms = [form_in(reader.get(survey).body, at=survey)]
 
     def answer() -> object:
-        body = orjson.dumps(world.reply(next(answers)))
-        return client.call("POST", f"{community}/conversations/{begun}/answers", body, headers=headers)
+        talk, block = next(answers)
+        body = orjson.dumps(world.reply(block))
+        return client.call("POST", f"{community}/conversations/{talk}/answers", body, headers=headers)
 
     def answer_on_page() -> None:
         forms.append(form_in(reader.post(typed(forms[-1])).body, at=survey))
@@ -65,6 +67,8 @@ def counted(world: World) -> list[Counted]:
         ("page of responses", read(f"{world.survey.pk}/responses?per_page=100"), 4),
         ("all distributions", read(f"{world.survey.pk}/analysis/results"), 4),
     ]
+    for _ in world.question_ids:
+        answer()
     for _, job, _ in operations:
         job()
     return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-import communities.gate.paths  # noqa: F401 - registers `<id:...>`
+import communities.gate.fields  # noqa: F401 - registers `<id:...>`
 from webhooks.api.deliveries import DeliveryViewSet
 from webhooks.api.events import EventViewSet
 from webhooks.api.webhooks import WebhookViewSet

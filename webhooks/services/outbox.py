@@ -20,7 +20,8 @@ from webhooks.models import Delivery
 
 DELIVER = "webhooks.deliver"
 # One statement finds the listening webhooks and writes the rows of all events. Events are written even if no
-# webhook listens, so that they are listed (`event_listing`).
+# webhook listens, so that they are listed (`event_listing`). Bodies are sent in binary form: in an array of
+# texts each quote would be escaped.
 _EMIT = """
     WITH listening AS MATERIALIZED (
         SELECT id FROM webhooks_webhook
@@ -34,7 +35,7 @@ _EMIT = """
             (id, community_id, type, body, person_id, rounding, is_settled, created_at)
         SELECT new.id, %(community_id)s, %(type)s, new.body, new.person_id,
             %(rounding)s::varchar, %(is_settled)s, %(created_at)s
-        FROM unnest(%(ids)s::uuid[], %(bodies)s::text[], %(person_ids)s::bigint[])
+        FROM unnest(%(ids)s::uuid[], %(bodies)b::text[], %(person_ids)s::bigint[])
             AS new(id, body, person_id)
     )
     INSERT INTO webhooks_delivery

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-import communities.gate.paths  # noqa: F401 - registers `<id:...>`
+import communities.gate.fields  # noqa: F401 - registers `<id:...>`
 from xp.api.achievements import AchievementViewSet
 from xp.api.ledger import LedgerViewSet
 from xp.api.members import LeaderboardViewSet, MemberViewSet

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.utils.functional import cached_property
 
 from communities.chat_platform import client, pacing, permissions
-from communities.ground.cached import cached_property
 from communities.ground.transactions import in_transaction
 from communities.models import ChatInstallation
 

@@ -24,7 +24,7 @@ from communities.models import ApiKey, Community, User
 from communities.services.api_keys import keys
 from communities.services.people import members
 from surveys.models import Project
-from surveys.services.conversations import admission
+from surveys.services.conversations import admission, moves
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.view import ConversationView
@@ -244,7 +244,7 @@ def _answer_step(view: ConversationView, remaining: dict[str, object], *, at: da
     assert view.step is not None
     block, conversation_id = view.step.block, view.conversation.pk
     if not block.asks:
-        return conversations.go_on(conversation_id=conversation_id, at=at)
+        return moves.go_on(conversation_id=conversation_id, at=at)
     name = str(block.name)
     reply = {"value": remaining.pop(name)} if name in remaining else {"skip": True}
-    return conversations.answer(conversation_id=conversation_id, raw={"block_id": block.id, **reply}, at=at)
+    return moves.answer(conversation_id=conversation_id, raw={"block_id": block.id, **reply}, at=at)

@@ -6,22 +6,13 @@ schema counts them. Empty text in a nullable text field means null, because an e
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from communities.ground.sent_text import sent_text
+from communities.ground.sent_text import UNSTORABLE_MESSAGE, is_unstorable, sent_text
 
 Problem = tuple[str, str]
 """A violation's code and its message; the name of the field is put before the message."""
-
-UNSTORABLE_MESSAGE = "must not contain null characters or unpaired surrogates."
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # PostgreSQL stores neither
-
-
-def is_unstorable(text: str) -> bool:
-    """Whether PostgreSQL could not store this text."""
-    return _UNSTORABLE.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,10 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from communities.ground.sent_text import sent_text
+from communities.ground.sent_text import UNSTORABLE_MESSAGE, is_unstorable, sent_text
 from surveys.engine.intake import correct_answers
 from surveys.engine.intake.field_paths import BlockPath
 from surveys.engine.intake.field_types import (
-    UNSTORABLE_MESSAGE,
     FieldSpec,
     IntegerType,
     ListType,
@@ -34,7 +33,6 @@ from surveys.engine.intake.field_types import (
     TextType,
     WeightsType,
     describe_type,
-    is_unstorable,
 )
 from surveys.engine.intake.fields import (
     ACTION_CONFIG,

@@ -9,12 +9,11 @@ numerics (in one form: `3.0` is stored as `3`), `{"text": "..."}`, or `{"skipped
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from communities.ground.sent_text import sent_text
-from surveys.engine.intake.field_types import is_unstorable
+from communities.ground.sent_text import is_unstorable, sent_text
 from surveys.engine.intake.fields import MAX_NUMBER, MAX_OTHER_TEXT
 from surveys.engine.language.values import Value, json_bytes, plain_digits
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Violation
@@ -302,19 +301,17 @@ def count(replies: Mapping[int, Reply]) -> int:
     return sum("skipped" not in reply for reply in replies.values())
 
 
-def rows(block: Block, reply: Reply) -> Iterator[AnswerRow]:
+def rows(block: Block, reply: Reply) -> Sequence[AnswerRow]:
     """The rows that store a reply (rule 6.49); none for a skip."""
     if "text" in reply:
-        yield AnswerRow(0, str(reply["text"]))
-    elif "number" in reply:
+        return [AnswerRow(0, str(reply["text"]))]
+    if "number" in reply:
         # A scale's answer is only a number; its distribution has no option ids (rule 6.54).
-        yield AnswerRow(0, str(reply["number"]), number=float(str(reply["number"])))
-    elif "option_ids" in reply:
-        for ordinal, option_id in enumerate(_option_ids(reply)):
-            if block.type == "ranking":
-                yield AnswerRow(ordinal, str(ordinal + 1), option_id, float(ordinal + 1))
-            else:
-                yield AnswerRow(ordinal, block.option_by_id[option_id].value, option_id)
+        return [AnswerRow(0, str(reply["number"]), number=float(str(reply["number"])))]
+    chosen = enumerate(_option_ids(reply) if "option_ids" in reply else ())
+    if block.type == "ranking":
+        return [AnswerRow(n, str(n + 1), option_id, float(n + 1)) for n, option_id in chosen]
+    return [AnswerRow(n, block.option_by_id[option_id].value, option_id) for n, option_id in chosen]
 
 
 def value(block: Block, reply: Reply | None) -> Value:

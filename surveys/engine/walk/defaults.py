@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 from unicodedata import east_asian_width
 
 from surveys.engine.intake.fields import MAX_PAUSE
@@ -134,29 +135,27 @@ def effective(block: Block, *, is_poll: bool) -> Block:
     """The block with every default filled in, so the code that draws it needs no defaults."""
     continue_ = block.continue_ or Continue()
     label, pause = button_of(block, is_poll=is_poll), pause_of(block) or continue_.pause
-    block = replace(block, continue_=replace(continue_, label=label, pause=pause))
+    defaults: dict[str, Any] = {"continue_": Continue(continue_.after, pause, label)}
     if block.type in SCALES:
-        return _with_points(block)
-    if block.type == "multi_punch":
-        least, most = choice_limits(block)
-        return replace(block, min=least, max=most)
-    if block.type == "open_numeric":
-        return replace(block, whole=bool(block.whole))
-    if block.type == "ranking":
-        return replace(block, rank_top_n=ranked_count(block))
-    return block
+        defaults |= _of_scale(block)
+    elif block.type == "multi_punch":
+        defaults["min"], defaults["max"] = choice_limits(block)
+    elif block.type == "open_numeric":
+        defaults["whole"] = bool(block.whole)
+    elif block.type == "ranking":
+        defaults["rank_top_n"] = ranked_count(block)
+    return replace(block, **defaults)
 
 
-def _with_points(block: Block) -> Block:
-    """A scale with its ends, and with an option for each point that has the label of the point."""
+def _of_scale(block: Block) -> dict[str, Any]:
+    """The ends of a scale, and an option for each point that has the label of the point."""
     low, high = block.points
     left, centre, right = ends_of(block)
     by_value = {option.value: option for option in block.options}
     points = [by_value.get(str(n)) or Option(str(n)) for n in range(low, high + 1)]
-    return replace(
-        block,
-        min=low,
-        max=high,
-        scale=Scale(icon_of(block), left or None, centre or None, right or None),
-        options=tuple(replace(point, label=point.display_text) for point in points),
-    )
+    return {
+        "min": low,
+        "max": high,
+        "scale": Scale(icon_of(block), left or None, centre or None, right or None),
+        "options": tuple(replace(point, label=point.display_text) for point in points),
+    }

@@ -76,16 +76,12 @@ def completed(reply: Reply, question: str, answer: str | None) -> Reply:
     return {**reply, KEY: [*of(reply), {"question": question, "answer": answer}]}
 
 
-def shown(
-    block: Block, further: Further | None, *, now: float, escape: Callable[[str], str] | None = None
-) -> Block:
-    """The block as the respondent sees it: the further question, or a timed text while the model writes it.
+def shown(block: Block, further: Further, *, now: float, escape: Callable[[str], str] | None = None) -> Block:
+    """What the respondent sees at a block: the further question, or a timed text while the model writes it.
 
     If the time is over without a question, the block is a text with a button, for pages that cannot continue
     by themselves. `escape` escapes the model's text where the page shows markup.
     """
-    if further is None:
-        return block
     plain = Block("open_text", id=block.id, name=block.name, section=block.section, position=block.position)
     if further.question is not None:
         return replace(plain, prompt=escape(further.question) if escape else further.question)

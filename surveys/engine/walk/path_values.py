@@ -91,11 +91,14 @@ class PathValues(dict[str, Operand]):
 
     def is_decided(self, condition: str, decided: Container[int]) -> bool:
         """Whether only the values of `decided` blocks, and fields, decide a condition."""
-        meanings = (self.meaning(each.name) for each in expressions.parse(condition).mentions)
-        return all(
-            meaning in decided if isinstance(meaning, int) else meaning is None or names.field_key(meaning)
-            for meaning in meanings
-        )
+        for mention in expressions.parse(condition).mentions:
+            meaning = self.meaning(mention.name)
+            if isinstance(meaning, int):
+                if meaning not in decided:
+                    return False
+            elif meaning is not None and names.field_key(meaning) is None:
+                return False
+        return True
 
     def __missing__(self, name: str) -> Operand:
         found = self._rounded_value(self.meaning(name))

@@ -437,11 +437,10 @@ def settled_reply(script: Script, state: State) -> Reply | None:
     the absence of the text.
     """
     block = current_block(script, state)
-    if block is None or not script.scoring_enabled or script.is_poll:
+    if block is None or not script.tells_results or not (block.when_correct or block.when_incorrect):
         return None
     reply = state.replies.get(block.id or 0)
-    tells = block.when_correct or block.when_incorrect
-    if not tells or reply is None or answers.is_correct(block, reply) is None:
+    if reply is None or answers.is_correct(block, reply) is None:
         return None
     return reply if answers.fits(block, reply) else None
 

@@ -9,7 +9,6 @@ address, such as mail scanners and chat previews, usually store no cookies. HEAD
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import replace
 from datetime import datetime
 from urllib.parse import urlencode
@@ -30,36 +29,30 @@ def is_here(request: HttpRequest) -> bool:
     return request.method == "GET" and addresses.PARAMETER in request.GET
 
 
-def followed(request: HttpRequest, browser: Browser) -> Browser:
-    """The browser, with the link in the address if there is one.
+def followed(
+    request: HttpRequest, project: Project, browser: Browser, *, at: datetime
+) -> tuple[Browser, Guest | None, Fault | None]:
+    """The browser with the link in the address if there is one, and the guest whom its link admits.
 
-    With another link than before, this browser leaves its conversation, which may be another person's.
+    If the link admits nobody, the third value says why. With another link than before, this browser leaves
+    its conversation, which may be another person's.
     """
-    if not is_here(request):
-        return browser
-    link_id = addresses.link_id_of(request.GET[addresses.PARAMETER])
-    if link_id is None or link_id == browser.link_id:
-        return browser
-    return replace(browser, link_id=link_id, conversation_id=None)
-
-
-def admitted(
-    request: HttpRequest, project: Project, link_id: uuid.UUID | None, *, at: datetime
-) -> tuple[Guest | None, Fault | None]:
-    """The guest whom the link admits, and the reason if it admits nobody. Both are None without a link."""
-    if is_here(request) and addresses.link_id_of(request.GET[addresses.PARAMETER]) is None:
-        return None, Fault.UNKNOWN
+    link_id = browser.link_id
+    if is_here(request):
+        link_id = addresses.link_id_of(request.GET[addresses.PARAMETER])
     if link_id is None:
-        return None, None
+        return browser, None, Fault.UNKNOWN if is_here(request) else None
+    if link_id != browser.link_id:
+        browser = replace(browser, link_id=link_id, conversation_id=None)
     try:
-        return opening.admit(link_id=link_id, project=project, at=at), None
+        return browser, opening.admit(link_id=link_id, project=project, at=at), None
     except LinkRefused as refused:
-        return None, refused.fault
+        return browser, None, refused.fault
 
 
-def next_address(request: HttpRequest, arrival: Arrival, guest: Guest | None, page: Page) -> str | None:
+def next_address(request: HttpRequest, arrival: Arrival, guest: Guest, page: Page) -> str | None:
     """The address to which a valid link redirects; None if this request shows the page."""
-    if guest is None or not is_here(request) or page.is_framed:
+    if not is_here(request) or page.is_framed:
         return None
     others = _without_link(request.GET)
     if arrival.browser.link_id == guest.link_id:
@@ -79,10 +72,10 @@ def _without_link(query: QueryDict) -> str:
 
 
 def note_opening(
-    request: HttpRequest, arrival: Arrival, guest: Guest | None, project: Project, *, at: datetime
+    request: HttpRequest, arrival: Arrival, guest: Guest, project: Project, *, at: datetime
 ) -> None:
     """Record that the link was opened, if this request shows that a person has opened it."""
     is_prefetched = "prefetch" in request.headers.get("Sec-Purpose", "")
-    has_cookie = guest is not None and arrival.browser.link_id == guest.link_id
-    if guest is not None and has_cookie and request.method in ("GET", "POST") and not is_prefetched:
+    has_cookie = arrival.browser.link_id == guest.link_id
+    if has_cookie and request.method in ("GET", "POST") and not is_prefetched:
         opening.note_opening(guest=guest, project=project, at=at)

@@ -45,8 +45,10 @@ def of_request(request: HttpRequest, project: Project, arrival: Arrival, *, lang
 
 
 def packed(ahead: Prefill, *, slug: str) -> str:
-    """The signed text for a form or a cookie; empty without filled-in answers."""
-    return "" if ahead == NOTHING else _packed(ahead, slug, at=int(time.time()))
+    """The signed text for a form or a cookie."""
+    texts = {str(block_id): texts for block_id, texts in ahead.texts.items()}
+    data = zlib.compress(orjson.dumps([int(time.time()), ahead.skips, texts]))
+    return _signer(slug).sign(base64.urlsafe_b64encode(data).decode())
 
 
 def remember(
@@ -63,12 +65,6 @@ def remember(
 
 def _in_cookie(request: HttpRequest, slug: str) -> Prefill:
     return _unpacked(request.COOKIES.get(COOKIE, ""), slug)
-
-
-def _packed(ahead: Prefill, slug: str, *, at: int) -> str:
-    texts = {str(block_id): texts for block_id, texts in ahead.texts.items()}
-    data = zlib.compress(orjson.dumps([at, ahead.skips, texts]))
-    return _signer(slug).sign(base64.urlsafe_b64encode(data).decode())
 
 
 def _unpacked(sent: str, slug: str) -> Prefill:

@@ -20,7 +20,7 @@ from communities.ground.errors import NotFound
 from surveys.drawing import link_card, rendering, rewards, theme
 from surveys.drawing.parts import AnswersAs, Screen
 from surveys.drawing.rendering import Hidden
-from surveys.pages.respondent import actions
+from surveys.pages.respondent import actions, outcomes
 from surveys.pages.respondent.visit import Visit
 from surveys.services.projects import addresses, sharing
 
@@ -41,7 +41,7 @@ def respond(request: HttpRequest, slug: str) -> HttpResponse:
     if address := visit.next_address:
         response = HttpResponseRedirect(address, status=303)
     elif request.method != "POST":
-        response = _draw(visit, actions.show(visit), is_fragment=False)
+        response = _draw(visit, outcomes.show(visit), is_fragment=False)
     else:
         outcome = actions.perform(visit)
         if outcome.address and not is_htmx and not visit.arrival.is_carried:

@@ -24,10 +24,11 @@ from surveys.services.conversations import admission
 from surveys.services.conversations.admission import NotAdmitted, Respondent
 from surveys.services.conversations.view import ConversationView
 from surveys.services.ground import metadata
+from surveys.services.links import addresses as links
 from surveys.services.links.opening import Fault, Guest
 from surveys.services.projects import addresses
 from surveys.services.responses import copies
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 
 @dataclass(slots=True)
@@ -75,10 +76,11 @@ class Visit:
             embedded=request.GET,
             brand=destination.brand,
         )
-        browser = personal_links.followed(request, arrival.browser)
+        browser, guest, fault = arrival.browser, None, None
+        if browser.link_id is not None or links.PARAMETER in request.GET:
+            browser, guest, fault = personal_links.followed(request, project, browser, at=at)
         if request.GET and request.method == "GET":
             browser = replace(browser, fields=metadata.from_address(project, request.GET))
-        guest, fault = personal_links.admitted(request, project, browser.link_id, at=at)
         respondent = guest.respondent if guest else _respondent(request, project, arrival, at)
         if fault is not None:  # a link that does not work changes nothing in this browser
             browser = arrival.browser
@@ -102,7 +104,8 @@ class Visit:
             security.allow_frames(response)
             self._remember_in_frame(response)
         browsers.remember(response, self.arrival, self.browser, slug=slug, path=path)
-        prefilled.remember(self.request, response, self.arrival, self.ahead, slug=slug, path=path)
+        if self.ahead != NOTHING or prefilled.COOKIE in self.request.COOKIES:
+            prefilled.remember(self.request, response, self.arrival, self.ahead, slug=slug, path=path)
         if self.keeps_form:
             kept_forms.keep(response, self.request.POST, slug=slug, path=path)
         elif self.browser.conversation_id is not None and kept_forms.COOKIE in self.request.COOKIES:
@@ -112,11 +115,14 @@ class Visit:
 
     def note_opening(self) -> None:
         """Record that a personal link was opened, if this request shows that a person has opened it."""
-        personal_links.note_opening(self.request, self.arrival, self.guest, self.project, at=self.at)
+        if self.guest is not None:
+            personal_links.note_opening(self.request, self.arrival, self.guest, self.project, at=self.at)
 
     @property
     def next_address(self) -> str | None:
         """The address to which a personal link redirects; None if this request shows the page."""
+        if self.guest is None:
+            return None
         return personal_links.next_address(self.request, self.arrival, self.guest, self.page)
 
     @property
@@ -131,8 +137,8 @@ class Visit:
 
     @property
     def packed_ahead(self) -> str:
-        """The answers that the address filled in, in the form's signed text."""
-        return prefilled.packed(self.ahead, slug=self.project.slug)
+        """The answers that the address filled in, in the form's signed text; empty without any."""
+        return "" if self.ahead == NOTHING else prefilled.packed(self.ahead, slug=self.project.slug)
 
     @property
     def is_live(self) -> bool:
@@ -289,6 +295,6 @@ def block_of(project: Project, form: QueryDict) -> Block | None:
     sent = form.get("block", "")
     if not (sent.isascii() and sent.isdigit()):
         return None
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     index = script.index_by_id.get(int(sent[:19]))
     return None if index is None else script.blocks[index]

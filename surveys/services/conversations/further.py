@@ -49,8 +49,7 @@ def asks(project: Project, script: Script) -> bool:
 
     Never on an anonymous project, nor where no model is at work.
     """
-    has_some = any(block.follow_ups for block in script.blocks)
-    return has_some and not project.is_anonymous and not ai.provider_is_free()
+    return bool(script.follow_ups) and not project.is_anonymous and not ai.provider_is_free()
 
 
 def may_be_asked(loaded: LoadedConversation, block: Block, reply: Reply) -> bool:
@@ -61,7 +60,7 @@ def may_be_asked(loaded: LoadedConversation, block: Block, reply: Reply) -> bool
     """
     if not follow_ups.wants(block, reply) or not asks(loaded.project, loaded.script):
         return False
-    if loaded.state.asked >= sum(each.follow_ups or 0 for each in loaded.script.blocks):
+    if loaded.state.asked >= loaded.script.follow_ups:
         return False
     return communities.can_pay_follow_up(
         community_id=loaded.project.community_id,

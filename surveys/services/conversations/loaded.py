@@ -51,16 +51,16 @@ class LoadedConversation:
         object.__setattr__(self, "is_completed", self.conversation.completed_at is not None)
 
     @classmethod
-    def of(cls, conversation: Conversation) -> Self:
+    def of(cls, conversation: Conversation, *, stops: bool = False) -> Self:
         """The conversation with its script and state. A state of an earlier script is realigned."""
         project = conversation.project
         cached = script_cache.get(project.pk, project.revision)
         script, state = cached.script, State.from_json(conversation.state)
         # A reader holds no lock, so the script may have changed after the project's row was read.
         project.revision = cached.stored.revision
-        remembered = respondents.unsealed(conversation)
+        remembered = respondents.unsealed(conversation) if conversation.sealed_respondent else None
         if conversation.state.get("revision") == project.revision:
-            return cls(conversation, script, state, remembered)
+            return cls(conversation, script, state, remembered, stops=stops)
         is_over = conversation.completed_at is not None and not (project.is_poll and project.change_poll)
         if is_over:
             state = runner.completed_state(script, state)
@@ -73,10 +73,10 @@ class LoadedConversation:
             # Only a move of the respondent may complete it.
             if is_past_the_end and not waits and runner.can_go_back(state):
                 state = runner.back(script, state).state
-        return cls(conversation, script, state, remembered)
+        return cls(conversation, script, state, remembered, stops=stops)
 
     @classmethod
-    def locked(cls, *, conversation_id: uuid.UUID, actor: Actor | None = None) -> Self:
+    def locked(cls, *, conversation_id: uuid.UUID, actor: Actor | None = None, stops: bool = False) -> Self:
         """A conversation under a row lock. An `actor` must be allowed to edit its project.
 
         Refuses a conversation that began before a change of the project's privacy, a conversation of a
@@ -94,7 +94,7 @@ class LoadedConversation:
             )
         if conversation.provider == Conversation.Provider.IMPORT and conversation.completed_at is None:
             raise Conflict("This response was imported: it takes no further answers.")
-        loaded = cls.of(conversation)
+        loaded = cls.of(conversation, stops=stops)
         loaded.require_active()
         return loaded
 
@@ -106,7 +106,7 @@ class LoadedConversation:
     @property
     def locked_reply(self) -> Reply | None:
         """The answer to the current block if it was graded and cannot be changed; None otherwise."""
-        if not self.project.lock_graded_answers:
+        if not (self.project.lock_graded_answers and self.script.tells_results):
             return None
         return runner.settled_reply(self.script, self.state)
 

@@ -1,13 +1,20 @@
-"""The moves of a loaded conversation: an answer, the answers to a group, or `continue`."""
+"""The moves of a conversation: answer, answer a group, continue, go back, revise, change a vote.
+
+Each is one transaction: lock, engine, save. `actor` is the caller of the interface, who must be allowed to
+edit the project. None is a respondent on their own page.
+"""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
+from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, InvalidRequest
+from communities.ground.transactions import in_transaction
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, follow_ups, groups, prefill, presentation, runner
 from surveys.engine.walk.answers import InvalidAnswer, Reply
@@ -30,6 +37,149 @@ class RowsChanged(Conflict):
 
     def __init__(self) -> None:
         super().__init__(_NOT_CURRENT)
+
+
+@in_transaction
+def answer(
+    *,
+    conversation_id: uuid.UUID,
+    raw: Mapping[str, object],
+    at: datetime,
+    actor: Actor | None = None,
+    step: int | None = None,
+    ahead: Prefill = NOTHING,
+    stops: bool = False,
+) -> ConversationView:
+    """Take the answer to the current block: `raw` has `block_id` and one way of answering (`walk.answers`).
+
+    Following questions that are answered `ahead` are passed too. Sending the latest answer again changes
+    nothing. Refuses an answer to any other block, an invalid answer, and an answer after closing. With a
+    `step` (see `_is_elsewhere`), which also identifies the further question that is answered, a conversation
+    at another step is returned unchanged (`resumed`). With `stops` the conversation waits at its end for
+    `go_on`, if the project has a review.
+    """
+    loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor, stops=stops)
+    if step is not None:
+        return take_at(step, loaded, raw, at, ahead)
+    return take(loaded, raw, at, ahead=ahead)
+
+
+def take_at(
+    step: int, loaded: LoadedConversation, raw: Mapping[str, object], at: datetime, ahead: Prefill = NOTHING
+) -> ConversationView:
+    """Save the answer of a control that was drawn for a step, as `answer` does."""
+    if _is_elsewhere(loaded, raw["block_id"], step):
+        return view.of_conversation(loaded, at, resumed=True)
+    if loaded.state.further is not None:
+        raw = {**raw, "follow_up": loaded.state.further.number}
+    return take(loaded, raw, at, ahead=ahead)
+
+
+@in_transaction
+def answer_group(
+    *,
+    conversation_id: uuid.UUID,
+    raws: Sequence[Mapping[str, object]],
+    at: datetime,
+    ahead: Prefill = NOTHING,
+) -> ConversationView:
+    """Take the answers to the questions of the current group, as the form of a page sends them.
+
+    Earlier answers to these questions are replaced. An answer to a question that the answers before it hide
+    is dropped. Refuses all if one is invalid, or with RowsChanged if a question is missing, and like
+    `answer`. Waits for a review, like `answer`.
+    """
+    loaded = LoadedConversation.locked(conversation_id=conversation_id, stops=True)
+    return take_group(loaded, raws, at, ahead)
+
+
+@in_transaction
+def go_on(
+    *,
+    conversation_id: uuid.UUID,
+    at: datetime,
+    actor: Actor | None = None,
+    block_id: int | None = None,
+    step: int | None = None,
+    ahead: Prefill = NOTHING,
+    stops: bool = False,
+) -> ConversationView:
+    """Go past a content or action block, or a graded question whose answer cannot be changed.
+
+    While a model writes a further question, the conversation is returned unchanged (`resumed`), until the
+    question is ready or its time is over. A further question that is shown cannot be passed this way.
+
+    Following questions that are answered `ahead` are passed too. Refuses if the current block is any other
+    question, or if the conversation has ended.
+
+    With a `block_id` or a `step`, a conversation elsewhere is returned unchanged (`resumed`): a form that was
+    sent twice moves once. For `stops` see `answer`. A conversation that waits at its end is completed.
+    """
+    loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor, stops=stops)
+    if _is_elsewhere(loaded, block_id, step):
+        return view.of_conversation(loaded, at, resumed=True)
+    return proceed(loaded, at, ahead)
+
+
+@in_transaction
+def revise(*, conversation_id: uuid.UUID, block_id: int, at: datetime) -> ConversationView:
+    """Go back from the review at the end to one question. Its answer leads to the review again.
+
+    Refuses a conversation that is not at its review, and a graded answer that cannot be changed.
+    """
+    loaded = LoadedConversation.locked(conversation_id=conversation_id)
+    if not loaded.is_at_review or block_id not in loaded.state.path:
+        return view.of_conversation(loaded, at, resumed=True)
+    refuse_unless_live(loaded.project, at)
+    turn = runner.revisit(loaded.script, loaded.state, block_id)
+    if replace(loaded, state=turn.state).locked_reply is not None:
+        raise Conflict(GRADED)
+    return view.of_conversation(saving.save(loaded, turn, at=at), at)
+
+
+@in_transaction
+def back(
+    *,
+    conversation_id: uuid.UUID,
+    at: datetime,
+    actor: Actor | None = None,
+    block_id: int | None = None,
+    follow_up: int | None = None,
+    step: int | None = None,
+    as_group: bool = False,
+) -> ConversationView:
+    """Go back by one shown step of any kind; from the end of a poll that allows changes, back to the vote.
+
+    Answers stay until they are changed. Refuses at the first step and after the end. With a `block_id`, the
+    number of a further question (`follow_up`, 0 for the block itself) or a `step`, a conversation at any
+    other place is returned unchanged (`resumed`): a request that was sent twice moves once. With `as_group`
+    the questions of a group are one step.
+    """
+    loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
+    if as_group:
+        loaded = at_the_group(loaded)
+    further_number = loaded.state.further.number if loaded.state.further else 0
+    if _is_elsewhere(loaded, block_id, step) or follow_up not in (None, further_number):
+        return view.of_conversation(loaded, at, resumed=True)
+    if loaded.is_completed and not (loaded.project.is_poll and loaded.project.change_poll):
+        raise Conflict("This conversation is over.")
+    refuse_unless_live(loaded.project, at)
+    try:
+        turn = runner.back(loaded.script, loaded.state)
+        while loaded.block is None and turn.show is not None and not turn.show.asks:
+            turn = runner.back(loaded.script, turn.state)
+    except LookupError:
+        raise Conflict("This is the first step.") from None
+    return view.of_conversation(saving.save(loaded, turn, at=at), at)
+
+
+@in_transaction
+def change_vote(*, conversation_id: uuid.UUID, raw: Mapping[str, object], at: datetime) -> ConversationView:
+    """Answer a poll's question in a conversation that has begun. Refuses if the poll allows no changes."""
+    loaded = LoadedConversation.locked(conversation_id=conversation_id)
+    if not loaded.is_completed or loaded.project.change_poll:
+        loaded = at_the_question(loaded, raw)
+    return take(loaded, raw, at)
 
 
 def proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> ConversationView:
@@ -117,7 +267,7 @@ def take(
         reply = before  # includes the further questions about the answer
         if (again := further.ask_again(loaded, at)) is not None:
             return view.of_conversation(again, at)
-    elif further.may_be_asked(loaded, block, reply):
+    elif block.follow_ups and further.may_be_asked(loaded, block, reply):
         return view.of_conversation(further.wait(loaded, block, reply, at, is_new=is_new), at)
     turn = _stopped(loaded, runner.answer(loaded.script, loaded.state, reply))
     moved = saving.save(
@@ -197,6 +347,7 @@ def _repeated(loaded: LoadedConversation, raw: Mapping[str, object], at: datetim
 
 
 def parsed(block: Block, raw: Mapping[str, object]) -> Reply:
+    """The reply in an answer object. Refuses an answer that its block does not accept."""
     try:
         return answers.parse(block, raw)
     except InvalidAnswer as invalid:
@@ -204,8 +355,34 @@ def parsed(block: Block, raw: Mapping[str, object]) -> Reply:
 
 
 def refuse_unless_live(project: Project, at: datetime) -> None:
+    """Refuse a project that accepts no responses now."""
     if project.is_live_at(at):
         return
     if project.is_pending_at(at) or not project.was_opened_by(at):
         raise Conflict("This project is not open yet.")
     raise Conflict("This project is closed: it takes no answers now. What was answered before is kept.")
+
+
+def _is_elsewhere(loaded: LoadedConversation, block_id: object, step: int | None) -> bool:
+    """Whether a conversation is not at the block and the step that the caller last saw; None if unknown.
+
+    `step` is the number of the step (`State.place`). With a `step`, an old copy of a message or a click that
+    arrives twice moves nothing.
+    """
+    is_at_block = block_id is None or (loaded.block is not None and loaded.block.id == block_id)
+    return not is_at_block or step not in (None, loaded.state.place)
+
+
+def at_the_question(loaded: LoadedConversation, raw: Mapping[str, object]) -> LoadedConversation:
+    """Move a poll's conversation, unsaved, to its question. The page shows question and texts together."""
+    script, state = loaded.script, loaded.state
+    block = loaded.block
+    if loaded.is_completed:
+        while (block is None or block.id != raw["block_id"]) and runner.can_go_back(state):
+            state = runner.back(script, state).state
+            block = runner.current_block(script, state)
+    else:
+        while block is not None and not block.asks:
+            state = runner.proceed(script, state).state
+            block = runner.current_block(script, state)
+    return loaded if state is loaded.state else replace(loaded, state=state)

@@ -39,7 +39,7 @@ from surveys.engine.script import Script
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project, QuotaCount
 from surveys.services.ground import anonymity, feed_order, script_settings, selecting
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 COUNT = "surveys.count_places"
 # A request counts at most so much, and so does a step of a worker: 50,000 responses and short expressions,
@@ -359,7 +359,7 @@ class _Quotas:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.script: Script = scripts.load(project_id=project.pk, revision=project.revision)
+        self.script: Script = script_cache.script_of(project)
         self.texts = [each["where"] for each in project.quotas]
         self.keys = {self.key(text) for text in self.texts}
 

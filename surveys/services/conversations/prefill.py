@@ -27,7 +27,7 @@ from surveys.engine.walk.answers import InvalidAnswer
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.models import Project
 from surveys.services.ground import metadata
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 SKIP = "skip"
 MAX_BYTES = 2_000  # of all values together, also of invalid values; a cookie has to store them
@@ -73,7 +73,7 @@ def of_address(*, project: Project, query: Query, language: str) -> Prefill:
     named = [name for name in query if name not in names.PAGE_PARAMETERS]
     if not named:
         return NOTHING
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     found = _read(script, questions(project, script), query, language)
     texts = {each.block.id or 0: each.texts for each in found if each.use == Use.FILLED}
     return Prefill(texts, skips=_skips(project, query)) if texts else NOTHING
@@ -111,7 +111,7 @@ def _read(script: Script, blocks: Mapping[str, Block], query: Query, language: s
 
 def explain(*, project: Project, query: Query, language: str) -> list[Parameter]:
     """How each parameter of an address is used, in the order of the address."""
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     blocks = questions(project, script)
     read = {each.name: each for each in _read(script, blocks, query, language)}
     return [_explained(project, read.get(name), name, query[name]) for name in query]

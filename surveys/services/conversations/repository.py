@@ -29,6 +29,7 @@ from surveys.services.conversations import completions
 from surveys.services.ground import anonymity, feed_order
 from surveys.services.representations.response import StoredAnswers
 
+_CHANGED_IN = {known: feed_order.moved(is_anonymous=known, is_listed="%s") for known in (False, True)}
 _ANSWER_COLUMNS = ("conversation_id", "block_id", "ordinal", "option_id", "value", "number")
 
 
@@ -360,10 +361,9 @@ def _add_conversation(conversation: Conversation, is_new: bool, parts: list[str]
         )
         values += row
         return
-    changed_in = feed_order.moved(is_anonymous=is_anonymous, is_listed="%s")
     parts.append(
         "moved AS (UPDATE surveys_conversation SET state = %s, packed = %s,"
-        f" is_listed = %s, changed_in = {changed_in}, is_settled = %s,"
+        f" is_listed = %s, changed_in = {_CHANGED_IN[is_anonymous]}, is_settled = %s,"
         " updated_at = %s, completed_at = %s, session_number = %s, sealed_respondent = %s, outcome = %s"
         f"{', is_suspected = TRUE' if conversation.is_suspected else ''} WHERE id = %s)"
     )

@@ -23,7 +23,7 @@ from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.repository import MoveChanges, TallyChange
 from surveys.services.ground import anonymity, field_groups, metadata
 from surveys.services.representations.response import StoredAnswers
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 LEAST_HASTY = 5  # questions after the first
 NO_CONSENT = "`consent` must be true: respondents of this project agree to its `settings.consent` first."
@@ -62,7 +62,7 @@ def new(
             raise Conflict("This respondent is no longer a member of this community.")
     language = metadata.language_of(project, respondent.language)
     places.require_free(project, State(fields=fields, language=language))
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     turn = runner.begin(
         script,
         fields=fields,
@@ -113,7 +113,8 @@ def save(
     the limit. `is_prefilled` says that questions may have been passed without a form of their own.
     """
     conversation, script = loaded.conversation, loaded.script
-    turn = ends.ended_early(loaded.project, script, turn)
+    if loaded.project.ends:
+        turn = ends.ended_early(loaded.project, script, turn)
     completes = turn.completes and not loaded.is_completed
     counted_before = loaded.state.counted
     replaced = counted_before.get(block.id or 0) if block else None
@@ -148,7 +149,7 @@ def save(
     changes = MoveChanges(
         conversation=conversation,
         block_id=block.id if block else None,
-        given=tuple(answers.rows(block, reply)) if block and reply and not screened_out else (),
+        given=answers.rows(block, reply) if block and reply and not screened_out else (),
         replaces=answers.is_answer(replaced),
         restores=tuple(_restored(script, counted_before, counted, block)),
         drops=tuple(block_id for block_id in counted_before if block_id not in counted),
@@ -320,7 +321,7 @@ def storable_state(script: Script, state: State, project: Project) -> dict[str, 
     conversation in which only a further question is open.
     """
     stored = replace(state, fired={}) if state.fired and project.is_anonymous else state
-    ahead = counting.looked_ahead(script, stored)
+    ahead = counting.looked_ahead(script, stored) if script.calculates else stored
     written = stored.as_json() if ahead is stored else replace(stored, results=ahead.results).as_json()
     written["revision"] = project.revision
     if state.further is not None and runner.asks_no_more(script, state):

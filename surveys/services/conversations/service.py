@@ -1,4 +1,4 @@
-"""Conversations: begin, answer, continue, go back, retract. Each move is one transaction: lock, engine, save.
+"""Begins conversations and reads them; `moves` moves those that have begun.
 
 Every entrance (interface, pages, chat) calls these functions and renders the `ConversationView` that they
 return. `actor` is the caller of the interface, who must be allowed to edit the project. None is a respondent
@@ -16,15 +16,15 @@ from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, NotFound
 from communities.ground.transactions import in_transaction
 from surveys.engine.script import Block
-from surveys.engine.walk import presentation, runner
+from surveys.engine.walk import presentation
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.models import Conversation, Project
 from surveys.services.conversations import admission, completions, repository, respondents, saving, view
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loaded import NO_CONVERSATION, LoadedConversation
 from surveys.services.conversations.moves import (
-    GRADED,
     at_the_group,
+    at_the_question,
     parsed,
     passed,
     proceed,
@@ -37,7 +37,7 @@ from surveys.services.conversations.saving import LimitReached
 from surveys.services.conversations.view import ConversationView
 from surveys.services.ground import access, anonymity
 from surveys.services.projects import schedule
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 _BEGINS_ELSEWHERE = "This respondent is beginning in another window. Please retry."
 
@@ -137,21 +137,12 @@ def vote(
         loaded, _ = saving.new(project=history.project, respondent=respondent, at=at, seed=seed)
     else:
         loaded = LoadedConversation.locked(conversation_id=earlier.pk)
-    return take(_at_the_question(loaded, raw), raw, at, is_new=earlier is None)
-
-
-@in_transaction
-def change_vote(*, conversation_id: uuid.UUID, raw: Mapping[str, object], at: datetime) -> ConversationView:
-    """Answer a poll's question in a conversation that has begun. Refuses if the poll allows no changes."""
-    loaded = LoadedConversation.locked(conversation_id=conversation_id)
-    if not loaded.is_completed or loaded.project.change_poll:
-        loaded = _at_the_question(loaded, raw)
-    return take(loaded, raw, at)
+    return take(at_the_question(loaded, raw), raw, at, is_new=earlier is None)
 
 
 def require_valid(*, project: Project, block: Block, raw: Mapping[str, object]) -> None:
     """Refuse an invalid answer to a block before a conversation begins or a count changes."""
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     parsed(presentation.effective_block(script, block), raw)
 
 
@@ -186,133 +177,6 @@ def get(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None)
 def has_ended(*, conversation_id: uuid.UUID) -> bool:
     """Whether a conversation has been completed. A vote that is given anew has been, too."""
     return Conversation.objects.filter(pk=conversation_id, completed_at__isnull=False).exists()
-
-
-@in_transaction
-def answer(
-    *,
-    conversation_id: uuid.UUID,
-    raw: Mapping[str, object],
-    at: datetime,
-    actor: Actor | None = None,
-    step: int | None = None,
-    ahead: Prefill = NOTHING,
-    stops: bool = False,
-) -> ConversationView:
-    """Take the answer to the current block: `raw` has `block_id` and one way of answering (`walk.answers`).
-
-    Following questions that are answered `ahead` are passed too. Sending the latest answer again changes
-    nothing. Refuses an answer to any other block, an invalid answer, and an answer after closing. For `step`
-    see `_stands_elsewhere`; `step` also identifies the further question that is answered. With `stops` the
-    conversation waits at its end for `go_on`, if the project has a review.
-    """
-    loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
-    loaded = replace(loaded, stops=stops)
-    if _stands_elsewhere(loaded, raw["block_id"], step):
-        return view.of_conversation(loaded, at, resumed=True)
-    if step is not None and loaded.state.further is not None:
-        raw = {**raw, "follow_up": loaded.state.further.number}
-    return take(loaded, raw, at, ahead=ahead)
-
-
-@in_transaction
-def answer_group(
-    *,
-    conversation_id: uuid.UUID,
-    raws: Sequence[Mapping[str, object]],
-    at: datetime,
-    ahead: Prefill = NOTHING,
-) -> ConversationView:
-    """Take the answers to the questions of the current group, as the form of a page sends them.
-
-    Earlier answers to these questions are replaced. An answer to a question that the answers before it hide
-    is dropped. Refuses all if one is invalid, or with RowsChanged if a question is missing, and like
-    `answer`. Waits for a review, like `answer`.
-    """
-    loaded = replace(LoadedConversation.locked(conversation_id=conversation_id), stops=True)
-    return take_group(loaded, raws, at, ahead)
-
-
-@in_transaction
-def go_on(
-    *,
-    conversation_id: uuid.UUID,
-    at: datetime,
-    actor: Actor | None = None,
-    block_id: int | None = None,
-    step: int | None = None,
-    ahead: Prefill = NOTHING,
-    stops: bool = False,
-) -> ConversationView:
-    """Go past a content or action block, or a graded question whose answer cannot be changed.
-
-    While a model writes a further question, the conversation is returned unchanged (`resumed`), until the
-    question is ready or its time is over. A further question that is shown cannot be passed this way.
-
-    Following questions that are answered `ahead` are passed too. Refuses if the current block is any other
-    question, or if the conversation has ended.
-
-    With a `block_id`, a conversation at another block is returned unchanged (`resumed`): a form that was sent
-    twice moves once. For `step` see `_stands_elsewhere`, for `stops` see `answer`. A conversation that waits
-    at its end is completed.
-    """
-    loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
-    if _is_at_another(loaded, block_id) or _stands_elsewhere(loaded, block_id, step):
-        return view.of_conversation(loaded, at, resumed=True)
-    return proceed(replace(loaded, stops=stops), at, ahead)
-
-
-@in_transaction
-def revise(*, conversation_id: uuid.UUID, block_id: int, at: datetime) -> ConversationView:
-    """Go back from the review at the end to one question. Its answer leads to the review again.
-
-    Refuses a conversation that is not at its review, and a graded answer that cannot be changed.
-    """
-    loaded = LoadedConversation.locked(conversation_id=conversation_id)
-    if not loaded.is_at_review or block_id not in loaded.state.path:
-        return view.of_conversation(loaded, at, resumed=True)
-    refuse_unless_live(loaded.project, at)
-    turn = runner.revisit(loaded.script, loaded.state, block_id)
-    if replace(loaded, state=turn.state).locked_reply is not None:
-        raise Conflict(GRADED)
-    return view.of_conversation(saving.save(loaded, turn, at=at), at)
-
-
-@in_transaction
-def back(
-    *,
-    conversation_id: uuid.UUID,
-    at: datetime,
-    actor: Actor | None = None,
-    block_id: int | None = None,
-    follow_up: int | None = None,
-    step: int | None = None,
-    as_group: bool = False,
-) -> ConversationView:
-    """Go back by one shown step of any kind; from the end of a poll that allows changes, back to the vote.
-
-    Answers stay until they are changed. Refuses at the first step and after the end. With a `block_id`, the
-    number of a further question (`follow_up`, 0 for the block itself) or a `step`, a conversation at any
-    other place is returned unchanged (`resumed`): a request that was sent twice moves once. With `as_group`
-    the questions of a group are one step.
-    """
-    loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
-    if as_group:
-        loaded = at_the_group(loaded)
-    further_number = loaded.state.further.number if loaded.state.further else 0
-    is_at_another = _is_at_another(loaded, block_id) or follow_up not in (None, further_number)
-    if is_at_another or (step is not None and loaded.state.place != step):
-        return view.of_conversation(loaded, at, resumed=True)
-    if loaded.is_completed and not (loaded.project.is_poll and loaded.project.change_poll):
-        raise Conflict("This conversation is over.")
-    refuse_unless_live(loaded.project, at)
-    try:
-        turn = runner.back(loaded.script, loaded.state)
-        while loaded.block is None and turn.show is not None and not turn.show.asks:
-            turn = runner.back(loaded.script, turn.state)
-    except LookupError:
-        raise Conflict("This is the first step.") from None
-    return view.of_conversation(saving.save(loaded, turn, at=at), at)
 
 
 def _admitted(
@@ -385,34 +249,3 @@ def _begun_elsewhere(loaded: LoadedConversation) -> LoadedConversation:
     if history is None or history.conversation is None:
         raise Conflict(_BEGINS_ELSEWHERE, retry_after=1)
     return LoadedConversation.of(history.conversation)
-
-
-def _is_at_another(loaded: LoadedConversation, block_id: int | None) -> bool:
-    """Whether a conversation is not at the block that the caller last saw; False without a `block_id`."""
-    return block_id is not None and (loaded.block is None or loaded.block.id != block_id)
-
-
-def _stands_elsewhere(loaded: LoadedConversation, block_id: object, step: int | None) -> bool:
-    """Whether a conversation is not at the block and step that a control was drawn for.
-
-    `step` is the number of the step (`State.place`); None if the control does not send it. With a `step`, an
-    old copy of a message or a click that arrives twice moves nothing.
-    """
-    if step is None:
-        return False
-    return loaded.block is None or loaded.block.id != block_id or loaded.state.place != step
-
-
-def _at_the_question(loaded: LoadedConversation, raw: Mapping[str, object]) -> LoadedConversation:
-    """Move a poll's conversation, unsaved, to its question. The page shows question and texts together."""
-    script, state = loaded.script, loaded.state
-    block = loaded.block
-    if loaded.is_completed:
-        while (block is None or block.id != raw["block_id"]) and runner.can_go_back(state):
-            state = runner.back(script, state).state
-            block = runner.current_block(script, state)
-    else:
-        while block is not None and not block.asks:
-            state = runner.proceed(script, state).state
-            block = runner.current_block(script, state)
-    return loaded if state is loaded.state else replace(loaded, state=state)

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from django.utils.functional import cached_property
+
 from communities import services as communities
-from communities.ground.cached import cached_property
 from communities.services.people import members
 from surveys.engine.language import piping
 from surveys.engine.script import STATEMENTS, Block, Script

@@ -20,7 +20,7 @@ from surveys import written_numbers
 from surveys.engine.script import CHOICES, Block
 from surveys.engine.walk import answers
 from surveys.models import Conversation, UnsentAnswer
-from surveys.services.conversations import service, view
+from surveys.services.conversations import moves, view
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.view import ConversationView
 
@@ -103,7 +103,7 @@ def submit_with_text(
     if loaded.block.type == "multi_punch":
         del raw["option_id"]
         raw["option_ids"] = list(dict.fromkeys([*draft.option_ids, option_id]))
-    moved = service.answer(conversation_id=conversation_id, raw=raw, at=at, step=step)
+    moved = moves.take_at(step, loaded, raw, at)
     _forget(conversation_id)
     return moved
 
@@ -156,12 +156,8 @@ def submit(*, conversation_id: uuid.UUID, block_id: int, step: int, at: datetime
     if loaded.block is None or draft is None:
         return view.of_conversation(loaded, at, resumed=True)
     key = "ranking" if loaded.block.type == "ranking" else "option_ids"
-    moved = service.answer(
-        conversation_id=conversation_id,
-        raw={"block_id": block_id, key: list(draft.option_ids), "other_text": draft.text or None},
-        at=at,
-        step=step,
-    )
+    raw = {"block_id": block_id, key: list(draft.option_ids), "other_text": draft.text or None}
+    moved = moves.take_at(step, loaded, raw, at)
     _forget(conversation_id)
     return moved
 
@@ -177,9 +173,7 @@ def submit_text(
             text = written_numbers.read(text, language=language)
         except written_numbers.UnclearNumber as unclear:
             raise InvalidRequest(str(unclear)) from None
-    moved = service.answer(
-        conversation_id=conversation_id, raw={"block_id": block_id, "value": text}, at=at, step=step
-    )
+    moved = moves.take_at(step, loaded, {"block_id": block_id, "value": text}, at)
     if not moved.resumed:
         _forget(conversation_id)
     return moved

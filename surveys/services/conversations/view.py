@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Self
 
 from django.utils.encoding import iri_to_uri
+from django.utils.functional import cached_property
 
-from communities.ground.cached import cached_property
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
 from surveys.engine.language import piping
@@ -26,7 +26,7 @@ from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.tokens import TokenContext
 from surveys.services.ground import metadata
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from xp.services.standings import Totals
 
 _THANKS = Block(type="content_block", section="outro", prompt="")
@@ -131,21 +131,26 @@ class WalkView(ABC):
         return block.id in self.state.fired
 
     @cached_property
+    def block(self) -> Block | None:
+        """The current block as the script has it; None at the end."""
+        return runner.current_block(self.script, self.state)
+
+    @cached_property
     def step(self) -> Step | None:
         """The current step; None at the end."""
-        block = runner.current_block(self.script, self.state)
+        block = self.block
         if block is None:
             return None
-        further = self.state.further
-        seen = self.present(self.state, block, known=self._known)
+        further, seen = self.state.further, self.present(self.state, block, known=self._known)
+        if further is not None:
+            seen = follow_ups.shown(seen, further, now=self.at.timestamp(), escape=self.escape)
         return Step(
-            block=follow_ups.shown(seen, further, now=self.at.timestamp(), escape=self.escape),
+            block=seen,
             progress=runner.progress(self.script, self.state),
             can_go_back=self.can_go_back,
             reply=None if further else self.state.replies.get(block.id or 0),
             given=self.context.given.get(block.id or 0, 0),
-            is_locked=self.project.lock_graded_answers
-            and runner.settled_reply(self.script, self.state) is not None,
+            is_locked=self._is_locked(self.state),
             follow_up=further.number if further else 0,
             group="" if further or not block.group else self._group_in_words(block.group),
         )
@@ -168,8 +173,7 @@ class WalkView(ABC):
         """
         script, state = self.script, self.state
         passed = sum(1 for block_id in state.path if script.blocks[script.index_by_id[block_id]].asks)
-        block = runner.current_block(script, state)
-        number = passed + (block is not None and block.asks)
+        number = passed + (self.block is not None and self.block.asks)
         fewest, most = (passed + ahead for ahead in self._known.questions_ahead(state.at))
         if not number:
             return ""
@@ -235,19 +239,21 @@ class WalkView(ABC):
     @property
     def is_at_review(self) -> bool:
         """Whether all blocks are passed, and the respondent looks at the answers before the end."""
-        return not self.is_completed and runner.current_block(self.script, self.state) is None
+        return self.block is None and not self.is_completed
 
     def is_settled(self, block: Block) -> bool:
         """Whether a past block has a graded answer that cannot be changed."""
-        if not self.project.lock_graded_answers:
-            return False
         step = self.state.path.index(block.id or 0)
-        then = runner.state_at_step(self.script, self.state, step)
-        return runner.settled_reply(self.script, then) is not None
+        return self._is_locked(runner.state_at_step(self.script, self.state, step))
+
+    def _is_locked(self, state: State) -> bool:
+        if not (self.project.lock_graded_answers and self.script.tells_results):
+            return False
+        return runner.settled_reply(self.script, state) is not None
 
     @property
     def _is_over(self) -> bool:
-        return self.is_completed and runner.current_block(self.script, self.state) is None
+        return self.block is None and self.is_completed
 
     @property
     def response_id(self) -> str:
@@ -310,11 +316,11 @@ class WalkView(ABC):
 
     def pictures(self, *addresses: str | None) -> Mapping[str | None, Copy]:
         """Our copies of pictures, by the addresses that authors wrote. Pages show only copies (rule 7.15)."""
-        return copies.in_community(self.project.community_id, addresses)
+        return copies.in_community(self.project.community_id, addresses) if any(addresses) else {}
 
     def texts_ahead(self) -> Iterator[Block]:
         """The texts from the current step to the next question. After a vote they are shown together."""
-        state, block = self.state, runner.current_block(self.script, self.state)
+        state, block = self.state, self.block
         while block is not None and not block.asks:
             yield self.present(state, block)
             turn = runner.proceed(self.script, state)
@@ -467,7 +473,7 @@ def of_visitor(
 
     Their conversation begins with the same `seed`.
     """
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     first = runner.begin(script, fields=metadata.allowed(project, respondent.metadata)).state
     return VisitorView(
         project=project,

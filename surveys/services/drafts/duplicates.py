@@ -19,7 +19,7 @@ from surveys.services.drafts.service import UnsavedScript
 from surveys.services.ground import access, lookup
 from surveys.services.projects import cloning
 from surveys.services.representations import script as script_json
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 Json = dict[str, Any]
 SUFFIX = " (new version)"
@@ -47,8 +47,8 @@ def duplicate(*, actor: Actor, project_id: int, at: datetime) -> Project:
 
 def _move(draft: UnsavedScript, actor: Actor, original: Project, copy: Project, at: datetime) -> None:
     """Store the draft of the original as the draft of its copy."""
-    before = scripts.load(project_id=original.pk, revision=original.revision)
-    after = scripts.load(project_id=copy.pk, revision=copy.revision)
+    before = script_cache.script_of(original)
+    after = script_cache.script_of(copy)
     revision, base = copy.revision, orjson.dumps(script_json.all_blocks(copy, after)).decode()
     if drafts.is_behind(draft, project=original):
         # This is an earlier revision, which the copy itself has never had.

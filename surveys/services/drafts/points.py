@@ -7,7 +7,7 @@ from typing import Any
 
 from surveys.engine.intake.serialization import script_as_json
 from surveys.models import Project
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 POINTS = "score_values"
 
@@ -20,7 +20,7 @@ def with_stored(project: Project, blocks: Sequence[Any]) -> list[Any]:
     """
     if not project.scoring_enabled:
         return list(blocks)
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     stored = {
         option["id"]: option[POINTS]
         for block in script_as_json(script)

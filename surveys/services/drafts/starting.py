@@ -28,7 +28,7 @@ from surveys.models import Project
 from surveys.services.drafts import checking
 from surveys.services.ground import access, history, lookup
 from surveys.services.representations import script as script_json
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import templates
 
 Json = dict[str, Any]
@@ -50,7 +50,7 @@ def of_template(*, project: Project, template_id: str) -> list[Json]:
     """
     draft = templates.draft(template_id, type=project.type)
     blocks = [dict(block) for block in draft.blocks]
-    buckets = scripts.load(project_id=project.pk, revision=project.revision).bucket_keys
+    buckets = script_cache.script_of(project).bucket_keys
     if not project.scoring_enabled:
         blocks = scoring.without_points(blocks)
     elif buckets:
@@ -66,7 +66,7 @@ def of_other_project(*, actor: Actor, project_id: int, at: datetime) -> list[Jso
     other = lookup.seen(actor=actor, project_id=project_id, at=at)
     if not access.may_read_solutions(actor=actor, project=other):
         raise NotFound(access.NO_PROJECT)
-    script = scripts.load(project_id=other.pk, revision=other.revision)
+    script = script_cache.script_of(other)
     return complete(_without_ids(script_json.serialize(other, script)["blocks"]))  # type: ignore[arg-type]
 
 
@@ -78,7 +78,7 @@ def of_version(*, project: Project, entry_id: UUID) -> list[Any]:
     large job.
     """
     with large_jobs.held(of_community(project.community_id), timeout=1.0, busy=BUSY, retry_after=RETRY_AFTER):
-        script = scripts.load(project_id=project.pk, revision=project.revision)
+        script = script_cache.script_of(project)
         blocks = history.blocks_of(script)
         for entry in _changes(project)[:MOST_VERSIONS].iterator(chunk_size=1):
             blocks = history.undone(blocks, before=entry.before, after=entry.after)
@@ -125,7 +125,7 @@ def of_file(*, project: Project, blocks: Sequence[object]) -> list[Any]:
     outro are left out, because each project makes its own. Items that are no blocks are returned too, so that
     the check can name them.
     """
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     walk = [block for block in blocks if not (isinstance(block, dict) and block.get("section") == "outro")]
     by_id = {block.id: block for block in script.blocks}
     return complete(_with_known_ids(block, by_id) for block in walk[: MAX_BLOCKS + 1])

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from communities.ground.cached import cached_property
-from communities.ground.sent_text import sent_text
-from surveys.engine.intake.field_types import is_unstorable
+from django.utils.functional import cached_property
+
+from communities.ground.sent_text import is_unstorable, sent_text
 from surveys.engine.script import Block, Option
 from surveys.engine.walk.replay import GivenAnswer
 from surveys.models import Conversation, Project

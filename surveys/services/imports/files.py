@@ -21,9 +21,9 @@ from typing import Any
 
 import orjson
 from django.utils import timezone
+from django.utils.functional import cached_property
 
 from communities.ground.actors import Actor
-from communities.ground.cached import cached_property
 from communities.ground.errors import Conflict, InvalidRequest, NotFound, Refusal, ViolationJson, refuse
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction

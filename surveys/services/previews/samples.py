@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.functional import cached_property
+
 from communities import services as communities
-from communities.ground.cached import cached_property
 from communities.models import CommunitySettings
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import Reply

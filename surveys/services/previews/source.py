@@ -20,7 +20,7 @@ from surveys.engine.language.lexer import ParseError
 from surveys.engine.script import CALCULATED, SCALES, STATEMENTS, WITH_ITEMS, Block, Option, Script
 from surveys.models import Project
 from surveys.services.drafts import keys, starting
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import planning
 
 MAX_POINTS = 21  # of a scale that can be drawn
@@ -51,7 +51,7 @@ class PreviewScript:
 
 def of_project(project: Project) -> PreviewScript:
     """The script as it is stored."""
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     stored_keys = {block.id or 0: f"b{block.id}" for block in (*script.blocks, *script.outro)}
     return PreviewScript(script, stored_keys, {})
 

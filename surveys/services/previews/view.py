@@ -7,7 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from communities.ground.cached import cached_property
+from django.utils.functional import cached_property
+
 from surveys.engine.flow import vocabulary
 from surveys.engine.language.values import number_text
 from surveys.engine.script import CALCULATED, Block

@@ -15,14 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from communities.ground.errors import Conflict, InvalidRequest
+from communities.ground.errors import Conflict
 from surveys.engine.script import STATEMENTS, Block, Script
 from surveys.engine.walk import answers, groups, presentation, runner
-from surveys.engine.walk.answers import SKIPPED, InvalidAnswer, Reply
+from surveys.engine.walk.answers import SKIPPED, Reply
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Project
 from surveys.services.conversations import effects, ends
-from surveys.services.conversations.moves import RowsChanged
+from surveys.services.conversations.moves import RowsChanged, parsed
 from surveys.services.previews import samples
 from surveys.services.previews.source import FIRST_NEW_ID, PreviewScript
 from surveys.services.scripts import outro
@@ -90,10 +90,7 @@ def answer(
     block = runner.current_block(script, state)
     if block is None or block.id != raw["block_id"] or not block.asks:
         raise Conflict(NOT_HERE)
-    try:
-        reply = answers.parse(presentation.effective_block(script, block), raw)
-    except InvalidAnswer as invalid:
-        raise InvalidRequest(str(invalid), violations=[invalid.violation]) from None
+    reply = parsed(presentation.effective_block(script, block), raw)
     if _locked_reply(source, project, state) not in (None, reply):
         raise Conflict(GRADED)
     turn = runner.answer(script, state, reply)

@@ -19,6 +19,7 @@ from surveys.models.project import SETTINGS
 from surveys.services import events
 from surveys.services.ground import access, history, lookup
 from surveys.services.projects import service as projects
+from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import outro
 from webhooks.events import EventType
@@ -46,7 +47,7 @@ def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at:
     source = Project.objects.filter(pk=project_id).prefetch_related("buckets").first()
     if source is None or not access.may_clone(actor=actor, project=source, at=at):
         raise NotFound(access.NO_PROJECT)
-    script = scripts.load(project_id=source.pk, revision=source.revision)
+    script = script_cache.script_of(source)
     if _keeps_solutions(source, script, actor=actor, at=at):
         script = without_solutions(script)
     paths = stored_paths(script, path="script.blocks")

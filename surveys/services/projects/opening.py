@@ -19,7 +19,7 @@ from surveys.services.ground import access, field_groups, history, lookup
 from surveys.services.projects import fields as project_fields
 from surveys.services.projects import schedule
 from surveys.services.projects import service as projects
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from webhooks.events import EventType
 
 _WRITTEN = ("delivery", "participation", "response_channel", "poll_results_mode")
@@ -88,7 +88,7 @@ def require_fitting_script(project: Project, *, at: datetime) -> None:
     """Refuse to open a script without a question, without a formula, or unfit for a poll or the chat
     (rule 2.3).
     """
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     violations = script_rules.check_formulas(script) + projects.chat_faults(project, script)
     violations += projects.server_faults(project, script, at=at)
     if project.is_poll and script.blocks:

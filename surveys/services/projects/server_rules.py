@@ -12,7 +12,7 @@ from communities.services.chat.guilds import Guild
 from surveys.engine.script import Script, Violation
 from surveys.models import Project
 from surveys.services.ground import field_groups
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 _REWARDS = ("discord_role_id", "achievement_role_id")
 _CHANNEL = "delivery.invitation.post_channel_id"
@@ -36,7 +36,7 @@ def look_to_open(*, community_id: int, project_id: int, fields: Mapping[str, Any
     if project is None:
         return
     own = {"delivery": project.delivery, "rewards": project.rewards}
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     granted = [role_id for _, role_id in _granted(script)]
     role_ids = [*_roles_in(fields), *_roles_in(own), *granted]
     _look(community_id, role_ids, _channel_in(fields) or _channel_in(own), at)

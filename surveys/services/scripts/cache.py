@@ -15,9 +15,9 @@ from threading import Lock
 import orjson
 from cachetools import LRUCache
 from django.db import transaction
+from django.utils.functional import cached_property
 
 from communities.ground import wire
-from communities.ground.cached import cached_property
 from communities.ground.errors import NotFound
 from surveys.engine.intake.serialization import script_as_json, without_solutions
 from surveys.engine.language.values import day_in_words

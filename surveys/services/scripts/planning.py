@@ -16,8 +16,8 @@ from datetime import datetime
 from functools import partial
 
 from django.db import connection
+from django.utils.functional import cached_property
 
-from communities.ground.cached import cached_property
 from communities.ground.errors import Conflict, InvalidRequest, NotFound, Refusal, ViolationJson, refuse_all
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.intake.ordering import OrderedBlocks, order_blocks, order_patch

@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from communities.models import Community, Member
 from surveys.engine.script import Block, Option, Script
 from surveys.models import Answer, Completion, Project
-from surveys.services.conversations import admission
+from surveys.services.conversations import admission, moves
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.view import ConversationView
 from surveys.services.scripts import editing as scripts
@@ -105,16 +105,16 @@ def raw(told: ConversationView, said: object) -> dict[str, Any]:
 def say(told: ConversationView, *said: object, at: datetime = LUNCHTIME) -> Any:
     """Answer the current block and the blocks after it; statements are passed."""
     for each in said:
-        told = conversations.answer(conversation_id=told.conversation.pk, raw=raw(told, each), at=at)
+        told = moves.answer(conversation_id=told.conversation.pk, raw=raw(told, each), at=at)
     return told
 
 
 def go_on(told: ConversationView, *, at: datetime = LUNCHTIME) -> Any:
-    return conversations.go_on(conversation_id=told.conversation.pk, at=at)
+    return moves.go_on(conversation_id=told.conversation.pk, at=at)
 
 
 def back(told: ConversationView, *, at: datetime = LUNCHTIME) -> Any:
-    return conversations.back(conversation_id=told.conversation.pk, at=at)
+    return moves.back(conversation_id=told.conversation.pk, at=at)
 
 
 def counts(made: Project) -> dict[str, int]:

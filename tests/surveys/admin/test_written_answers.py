@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from surveys.models import Conversation
-from surveys.services.conversations import service as conversations
+from surveys.services.conversations import moves
 from surveys.services.results import written
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
@@ -93,7 +93,7 @@ def test_texts_for_an_option_stand_on_the_card_of_its_choice_and_on_a_page_of_th
         told = scenario.begin(made)
         own = {"option_id": other, "other_text": text} if text else {"value": "tea"}
         raw = {"block_id": told.step.block.id, **own}
-        conversations.answer(conversation_id=told.conversation.pk, raw=raw, at=LUNCHTIME)
+        moves.answer(conversation_id=told.conversation.pk, raw=raw, at=LUNCHTIME)
 
     shown = look(client, made)
 

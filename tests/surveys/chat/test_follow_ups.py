@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from communities.models import ChatTask
 from surveys.models import Answer, Conversation
-from surveys.services.conversations import further, unsent_answers
+from surveys.services.conversations import further, moves, unsent_answers
 from surveys.services.conversations import service as conversations
 from tests.support.ai.loopback import Loopback
 from tests.support.chat.agent import text_of
@@ -187,20 +187,20 @@ def test_a_text_that_was_not_taken_stays_with_its_question(
 
     marit.press("Back")
     at_question = keep("Of the question")
-    conversations.answer(
+    moves.answer(
         conversation_id=conversation.pk,
         raw={"block_id": block_id, "value": "The evenings"},
         at=timezone.now(),
     )
     write(conversation.pk)
-    conversations.go_on(conversation_id=conversation.pk, at=timezone.now())
+    moves.go_on(conversation_id=conversation.pk, at=timezone.now())
     texts = [kept()]
     keep("Of the further one")
     unsent_answers.keep_text(
         conversation_id=conversation.pk, block_id=block_id, text="Late", step=at_question
     )
     texts.append(kept())
-    conversations.back(conversation_id=conversation.pk, at=timezone.now())
+    moves.back(conversation_id=conversation.pk, at=timezone.now())
     texts.append(kept())
 
     assert texts == ["", "Of the further one", "The evenings"]

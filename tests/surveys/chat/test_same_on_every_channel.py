@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from surveys.models import Answer, Conversation, Project
-from surveys.services.conversations import admission
+from surveys.services.conversations import admission, moves
 from surveys.services.conversations import service as conversations
 from surveys.services.projects import opening
 from tests.support.chat.community import message_of
@@ -137,7 +137,7 @@ def over_api(project: Project, given_answers: dict[str, Any]) -> None:
         by_value = {option.value: option.id for option in block.options}
         at = timezone.now()
         if block.name == "Note":
-            view = conversations.go_on(conversation_id=view.conversation.pk, at=at)
+            view = moves.go_on(conversation_id=view.conversation.pk, at=at)
             continue
         if answer is None:
             raw["skip"] = True
@@ -149,7 +149,7 @@ def over_api(project: Project, given_answers: dict[str, Any]) -> None:
             raw["ranking"] = [by_value[each] for each in answer]
         else:
             raw["value"] = answer
-        view = conversations.answer(conversation_id=view.conversation.pk, raw=raw, at=at)
+        view = moves.answer(conversation_id=view.conversation.pk, raw=raw, at=at)
 
 
 def hidden(page: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ import pytest
 
 from communities.ground.errors import Conflict, InvalidRequest
 from surveys.models import Conversation
-from surveys.services.conversations import admission, removal
+from surveys.services.conversations import admission, moves, removal
 from surveys.services.conversations import service as conversations
 from tests.support.moments import LUNCHTIME
 from tests.support.refusals import refused
@@ -39,7 +39,7 @@ def test_the_question_of_a_poll_is_never_skipped(sent):
     told = scenario.begin(made, "ann")
 
     with pytest.raises(InvalidRequest) as refusal:
-        conversations.answer(
+        moves.answer(
             conversation_id=told.conversation.pk, raw={"block_id": told.step.block.id, **sent}, at=LUNCHTIME
         )
 

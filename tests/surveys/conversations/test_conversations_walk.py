@@ -5,7 +5,7 @@ import pytest
 from communities.ground.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from communities.models import Identity
 from surveys.models import Conversation, Option, Project
-from surveys.services.conversations import admission, repository
+from surveys.services.conversations import admission, moves, repository
 from surveys.services.conversations import service as conversations
 from surveys.services.ground import anonymity
 from tests.support.moments import LUNCHTIME
@@ -173,7 +173,7 @@ def test_going_on_is_for_statements_and_answering_for_questions():
     told = scenario.begin(scenario.project(SAYING, TEXT))
     statement = {"block_id": told.step.block.id, "value": "x"}
 
-    refused(Conflict, conversations.answer, conversation_id=told.conversation.pk, raw=statement, at=LUNCHTIME)
+    refused(Conflict, moves.answer, conversation_id=told.conversation.pk, raw=statement, at=LUNCHTIME)
     told = scenario.go_on(told)
     refused(Conflict, scenario.go_on, told)
     told = scenario.say(told, "x")
@@ -216,9 +216,7 @@ def test_a_bad_answer_names_the_field_and_moves_nothing():
     before = Conversation.objects.values().get()
     bad = {"block_id": told.step.block.id, "option_id": 999}
 
-    error = refused(
-        InvalidRequest, conversations.answer, conversation_id=told.conversation.pk, raw=bad, at=LUNCHTIME
-    )
+    error = refused(InvalidRequest, moves.answer, conversation_id=told.conversation.pk, raw=bad, at=LUNCHTIME)
 
     assert error.violations == [
         {"field": "option_id", "code": "not_found", "message": "No option of this question has this id."}

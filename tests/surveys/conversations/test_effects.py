@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from surveys.models import FiredAction
-from surveys.services.conversations import admission
+from surveys.services.conversations import admission, moves
 from surveys.services.conversations import service as conversations
 from tests.support.caller import TEXT, Caller
 from tests.support.moments import NOON
@@ -400,4 +400,4 @@ def test_giving_all_there_is_stays_within_the_statements_allowed(fields: dict[st
         else:
             told = conversations.begin(project_id=project_id, respondent=member, at=NOON)
             with scenario.at_most(most if project is made else 20):
-                conversations.answer(conversation_id=told.conversation.pk, raw=raw, at=NOON)
+                moves.answer(conversation_id=told.conversation.pk, raw=raw, at=NOON)

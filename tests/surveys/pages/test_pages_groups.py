@@ -8,7 +8,7 @@ import pytest
 from surveys.drawing import words
 from surveys.engine.script import Scale
 from surveys.models import Answer, Conversation, Project
-from surveys.services.conversations import service as conversations
+from surveys.services.conversations import moves
 from tests.support.caller import Caller
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
@@ -146,7 +146,7 @@ def test_who_answered_a_row_elsewhere_finds_it_on_the_same_screen():
     visitor = Rows(made).look().send(value="x")
     raw = {"block_id": ids_of(made)["q1"], "value": 3}
     conversation = Conversation.objects.get(project=made)
-    conversations.answer(conversation_id=conversation.pk, raw=raw, at=LUNCHTIME)
+    moves.answer(conversation_id=conversation.pk, raw=raw, at=LUNCHTIME)
 
     visitor.look()
     assert [checked for _, checked, _ in rows_of(visitor)] == [["3"], [], []]

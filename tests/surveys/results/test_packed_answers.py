@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from surveys.models import Block, Conversation, Option
-from surveys.services.conversations import removal
+from surveys.services.conversations import moves, removal
 from surveys.services.conversations import service as conversations
 from surveys.services.counting import answer_groups, numbers, packed
 from surveys.services.counting import counts as counting
@@ -145,7 +145,7 @@ def test_a_vote_that_is_changed_or_taken_back_is_packed_anew():
     made = scenario.poll(change_poll=True)
     for who in ("ann", "ben"):
         scenario.say(scenario.begin(made, who), 0)
-    again = conversations.back(conversation_id=scenario.begin(made, "ann").conversation.pk, at=LUNCHTIME)
+    again = moves.back(conversation_id=scenario.begin(made, "ann").conversation.pk, at=LUNCHTIME)
     scenario.say(again, 1)
     removal.retract(conversation_id=scenario.begin(made, "ben").conversation.pk, at=LUNCHTIME)
 

@@ -19,8 +19,7 @@ from surveys.engine.script import Block as EngineBlock
 from surveys.engine.script import Option, Script
 from surveys.engine.statistics import AnswerGroup
 from surveys.models import Analysis, Block, Conversation, ShownFigures, Tally
-from surveys.services.conversations import removal
-from surveys.services.conversations import service as conversations
+from surveys.services.conversations import moves, removal
 from surveys.services.counting import counts as counting
 from surveys.services.ground import anonymity
 from surveys.services.results import cache, figures, steps
@@ -180,7 +179,7 @@ def test_votes_that_are_changed_are_shown_with_the_next_step():
     assert seen(made) == (6, [{"red": 6}])
     shown = []
     for talk in talks:
-        again = conversations.back(conversation_id=talk, at=LUNCHTIME)
+        again = moves.back(conversation_id=talk, at=LUNCHTIME)
         scenario.say(again, 1)
         shown.append(seen(made)[1])
 

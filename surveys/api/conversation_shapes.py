@@ -1,0 +1,360 @@
+"""What conversations send and receive (rules 6.7 and 6.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from communities.gate import tokens
+from communities.gate.fields import (
+    BEYOND_64_BITS,
+    MAX_ID,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictListField,
+    StrictTextField,
+    is_of_64_bits,
+)
+from surveys.api.metadata import LanguageField, Metadata
+from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS, MAX_OTHER_TEXT
+from surveys.engine.walk import answers
+from surveys.services.ground import metadata
+
+
+class ConversationIn(serializers.Serializer[Any]):
+    """The respondent: a member, a respondent with an id of the caller, or, with neither, a nameless one."""
+
+    member_id = StrictTextField(
+        required=False,
+        allow_null=True,
+        allow_blank=False,
+        max_length=40,
+        help_text="The id of a current member.",
+    )
+    external_id = StrictTextField(
+        required=False,
+        allow_null=True,
+        allow_blank=False,
+        max_length=128,
+        help_text="The caller's own name for the respondent, returned as `platform_id` of the Response.",
+    )
+    display_name = StrictTextField(
+        required=False,
+        allow_null=True,
+        max_length=200,
+        help_text=(
+            "The name that `[UserName]` shows for a respondent whose name the community does not know. "
+            "Anonymous projects do not store it."
+        ),
+    )
+    metadata = Metadata(
+        required=False,
+        allow_null=True,
+        help_text=(
+            f"Up to {metadata.MAX_FIELDS} texts of your own, returned as `metadata` of the Response. Keys "
+            f"have 1 to {metadata.MAX_KEY} of `a-z`, `0-9` and `_`, values up to {metadata.MAX_VALUE} "
+            "characters. Prompts show `[field.key]`, conditions compare `field.key`. A conversation that is "
+            "resumed keeps the metadata that it began with. Anonymous projects store only values that "
+            "`settings.hidden_fields` allows."
+        ),
+    )
+
+    language = LanguageField(
+        required=False,
+        allow_null=True,
+        help_text="The language in which you ask, as a tag such as `de-AT`. The Response keeps the language "
+        "of it, `de`. Pages keep theirs, and the chat that of the person's client. Anonymous projects store "
+        "none. A conversation that is resumed keeps its own.",
+    )
+
+    consent = StrictBooleanField(
+        required=False,
+        allow_null=True,
+        help_text="Must be true if the project has a `settings.consent`: the respondent has agreed to that "
+        "text. The text and the moment are kept as `consent` of the Response. It is not needed to resume.",
+    )
+
+
+def _parts(data: Any) -> Iterable[Any]:
+    return data if isinstance(data, list) else (data,)
+
+
+@extend_schema_field(
+    {
+        "type": ["string", "number", "array"],
+        "items": {"type": ["string", "number"]},
+        "maxItems": MAX_OPTIONS,
+    }
+)
+class Value(serializers.JSONField):
+    """A text, a number, or a list of them.
+
+    The engine validates it, because the valid values depend on the block.
+    """
+
+    default_error_messages = {
+        "too_many": f"must have at most {MAX_OPTIONS} elements.",
+        "too_large": BEYOND_64_BITS,
+    }
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, list) and len(data) > MAX_OPTIONS:
+            self.fail("too_many")
+        if any(type(each) is int and not is_of_64_bits(each) for each in _parts(data)):
+            self.fail("too_large")
+        return data  # DRF would serialize it again, only to check that it is valid JSON
+
+
+class AnswerIn(serializers.Serializer[Any]):
+    """An answer to the current block.
+
+    Send the one field that fits the block; `value` may also name an option. A body without any of them is
+    `400`: to leave a question unanswered, send `skip`, never null.
+    """
+
+    block_id = StrictIntegerField(min_value=1, max_value=MAX_ID, help_text="The current block.")
+    value = Value(
+        required=False,
+        allow_null=True,
+        help_text="A text, a number, or an option's value; for several options a list of their values.",
+    )
+    option_id = StrictIntegerField(required=False, allow_null=True, help_text="The chosen option.")
+    option_ids = StrictListField(
+        child=StrictIntegerField(),
+        required=False,
+        allow_null=True,
+        max_length=MAX_OPTIONS,
+        help_text="The chosen options.",
+    )
+    ranking = StrictListField(
+        child=StrictIntegerField(),
+        required=False,
+        allow_null=True,
+        max_length=MAX_OPTIONS,
+        help_text="Option ids, best first.",
+    )
+    other_text = StrictTextField(
+        required=False,
+        allow_null=True,
+        max_length=MAX_OTHER_TEXT,
+        help_text=(
+            "The respondent's own text, beside the choice of an option with `is_other`, which needs it."
+        ),
+    )
+    skip = StrictBooleanField(
+        required=False,
+        allow_null=True,
+        help_text=(
+            "`true` leaves an optional question unanswered, as an empty list does. The question of a poll is "
+            "never optional."
+        ),
+    )
+
+    follow_up = StrictIntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=MAX_FOLLOW_UPS,
+        help_text=(
+            "The `step.follow_up` that is answered, 0 for the question itself. Without it, or with null, "
+            "this answers the current step, unless it repeats the last saved answer: so a retry is never "
+            "taken for the answer to a further question. Send it to give that answer in the same words."
+        ),
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not answers.is_sent(attrs):
+            message = "`value` is required, or another kind of answer. Skip the question with `skip`."
+            raise serializers.ValidationError({"value": message}, code="required")
+        return attrs
+
+
+class MoveIn(serializers.Serializer[Any]):
+    """The step at which the caller believes the conversation to be, so that a repeated request moves it only
+    once.
+    """
+
+    block_id = StrictIntegerField(
+        required=False,
+        allow_null=True,
+        min_value=1,
+        max_value=MAX_ID,
+        help_text=(
+            "The current block. A conversation that is at another block is returned unchanged, with "
+            "`resumed: true`. Without it, a request that is sent twice moves twice."
+        ),
+    )
+
+
+class TokenIn(serializers.Serializer[Any]):
+    """How long the token is valid."""
+
+    expires_in = StrictIntegerField(
+        default=tokens.DEFAULT_SECONDS,
+        min_value=tokens.MIN_SECONDS,
+        max_value=tokens.MAX_SECONDS,
+        help_text="Seconds.",
+    )
+
+
+class TokenOut(serializers.Serializer[Any]):
+    """A token for one conversation. It is stored nowhere, and shown in this response alone."""
+
+    token = serializers.CharField(help_text="Send it as `Authorization: Bearer cqt_...`.")
+    conversation_id = serializers.UUIDField()
+    expires_at = serializers.DateTimeField()
+
+
+COPIED = (
+    "The address of our copy of the author's picture, so that respondents load nothing from the author's "
+    "host. Null until the picture has been fetched, and if it cannot be."
+)
+
+
+class SeenOptionOut(serializers.Serializer[Any]):
+    id = serializers.IntegerField(
+        allow_null=True, help_text="Null for a point of a scale that the author gave no option."
+    )
+    value = serializers.CharField()
+    label = serializers.CharField(allow_null=True)  # type: ignore[assignment]
+    emoji = serializers.CharField(allow_null=True)
+    display_order = serializers.IntegerField(allow_null=True)
+    anchor_position = serializers.CharField(allow_null=True)
+    is_exclusive = serializers.BooleanField(
+        required=False,
+        help_text="True on an option that cannot be chosen with others; else left out.",
+    )
+    is_other = serializers.BooleanField(
+        required=False,
+        help_text="True on the option that is answered with an `other_text` beside it; else left out.",
+    )
+    image_url = serializers.CharField(
+        required=False, allow_null=True, help_text=f"{COPIED} Left out on an option without a picture."
+    )
+    image_alt = serializers.CharField(required=False, help_text="Left out if the picture only decorates.")
+
+
+class SeenBlockOut(serializers.Serializer[Any]):
+    """A Block as the respondent sees it: tokens are filled in and options are in this respondent's order.
+
+    Scores, correct answers and logic are left out. In a step, every default is filled in too, so that it
+    can be drawn without further rules. Scales have an option for each point with its displayed label,
+    `scale.icon` (`stars` for a rating, else `numbers`) and the labels of their ends (those of an `nps`
+    are always the standard ones); `min` and `max` are 1 and 5 for a rating, 0 and 10 for other scales. A
+    multi punch contains the number of options it accepts: without limits of its own from 1 (0 if it is
+    optional) to all that are not exclusive; an exclusive option is an answer alone. A ranking's
+    `rank_top_n` is the number of all items. `continue.label` is `Okay` on a content or action block,
+    `Vote` on a poll's question and `Continue` on others. An `open_numeric` without limits accepts any
+    number between -10^15 and 10^15, an `open_text` up to 10,000 characters. `answer_style` is the display
+    style that the script's author chose.
+    """
+
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    section = serializers.CharField()
+    type = serializers.CharField()
+    prompt = serializers.CharField()
+    description = serializers.CharField(allow_null=True)
+    group = serializers.CharField(allow_null=True)
+    answer_style = serializers.CharField(allow_null=True)
+    color = serializers.CharField(allow_null=True)
+    image_url = serializers.CharField(allow_null=True, help_text=COPIED)
+    image_alt = serializers.CharField(allow_null=True)
+    thumbnail_url = serializers.CharField(allow_null=True, help_text=COPIED)
+    thumbnail_alt = serializers.CharField(allow_null=True)
+    options = SeenOptionOut(many=True, allow_null=True)
+    min = serializers.IntegerField(allow_null=True)
+    max = serializers.IntegerField(allow_null=True)
+    whole = serializers.BooleanField(allow_null=True)
+    format = serializers.CharField(allow_null=True)
+    required = serializers.BooleanField(allow_null=True)  # type: ignore[assignment]
+    action_kind = serializers.CharField(allow_null=True)
+    scale = serializers.DictField(allow_null=True)
+    randomize_options = serializers.BooleanField(allow_null=True)
+    rank_top_n = serializers.IntegerField(allow_null=True)
+    position = serializers.IntegerField(allow_null=True)
+
+    def get_fields(self) -> dict[str, Any]:
+        return {**super().get_fields(), "continue": serializers.DictField(allow_null=True)}
+
+
+class StepOut(serializers.Serializer[Any]):
+    block = SeenBlockOut()
+    help = serializers.CharField(
+        allow_null=True, help_text="The sentence under the question that says which answers it takes."
+    )
+    skip_label = serializers.CharField(
+        allow_null=True, help_text="The button that skips an optional question; null if it needs an answer."
+    )
+    answer = serializers.DictField(
+        allow_null=True,
+        help_text="The answer that was given here before, as it is sent: `option_id`, `option_ids`, "
+        "`ranking`, `value` (numbers as text) or `skip`, and `other_text` if there is one. For a step to "
+        "which the respondent has gone back; "
+        "else null.",
+    )
+    is_locked = serializers.BooleanField(
+        help_text="Whether the answer given here was graded and stays (`settings.lock_graded_answers`). Go "
+        "on with `continue`, or send the same answer."
+    )
+    follow_up = serializers.IntegerField(
+        min_value=0,
+        max_value=MAX_FOLLOW_UPS,
+        help_text=(
+            "0 for a step of the script. Else this is the first or second further question about the answer "
+            "just given (the block's `follow_ups`): an optional `open_text` with the id of that block, "
+            "answered like any other. While a model writes it, the step is a `content_block` with that id "
+            "and a pause: `continue` after the pause leads to the question, or on if there is none in time."
+        ),
+    )
+    progress = serializers.FloatField(min_value=0, max_value=1, help_text="0 to 1.")
+    can_go_back = serializers.BooleanField()
+
+
+class EndOut(serializers.Serializer[Any]):
+    """Where to go from the end, with tokens filled in."""
+
+    url = serializers.URLField()
+    label = serializers.CharField()  # type: ignore[assignment]
+    redirect = serializers.BooleanField(help_text="Whether to lead there at once.")
+
+
+class ConversationOut(serializers.Serializer[Any]):
+    """One participant session. Its id is also the id of the Response."""
+
+    id = serializers.UUIDField()
+    project_id = serializers.CharField()
+    status = serializers.ChoiceField(
+        choices=["active", "completed"], help_text="A reopened vote stays completed."
+    )
+    outcome = serializers.ChoiceField(
+        choices=["completed", "full", "screened_out"],
+        allow_null=True,
+        help_text="As `outcome` of the Response: whether it was completed or screened out. Null before the "
+        "end.",
+    )
+    session_number = serializers.IntegerField(
+        allow_null=True, help_text="Null until completed; always null on anonymous projects."
+    )
+    feedback = serializers.CharField(
+        allow_null=True,
+        help_text="The block's `when_correct` or `when_incorrect`, for the answer just given.",
+    )
+    step = StepOut(allow_null=True, help_text="The current step; null at the end.")
+    thank_you = serializers.CharField(allow_null=True, help_text="The closing words; null before the end.")
+    end = EndOut(allow_null=True, help_text="The project's `end`, or one of its `ends`; null before the end.")
+    outro = SeenBlockOut(
+        many=True,
+        allow_null=True,
+        help_text=(
+            "The outro blocks: the thank-you, and the actions that gave this respondent something. Null "
+            "before the end. On anonymous projects, only the response to the last move includes the actions, "
+            "and what they give is added to the member once the hour (or day) of the answer is over."
+        ),
+    )
+    resumed = serializers.BooleanField(
+        help_text="True if `block_id` of a move named another block, so the conversation is as it was."
+    )
