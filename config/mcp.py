@@ -24,9 +24,10 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from communities.gate import authentication, bodies, envelope, throttling
+from communities.gate import authentication, bodies, envelope, views
 from communities.gate.authentication import Caller
 from communities.gate.envelope import RateLimited
+from communities.gate.throttling import Allowance
 from communities.ground.errors import Forbidden, Refusal
 from config import openapi
 
@@ -96,39 +97,40 @@ class _Fault(Exception):
 @require_POST
 def endpoint(request: HttpRequest) -> HttpResponse:
     """Answer one message of an assistant. Refusals of the key are those of the interface."""
+    key, allowance, at = _key(request), None, timezone.now()
     try:
         _refuse_pages(request)
-        key = _key(request)
-        caller = authentication.authenticate(key, at=timezone.now())
+        allowance, caller = views.admitted(authentication.authenticate(key, at=at), at=at)
+        if allowance.is_used_up:
+            raise RateLimited(allowance.retry_after)
+        response = _respond(request, allowance, str(key), caller)
+    except Refusal as refusal:
+        error: Exception = refusal
+        if allowance is None:
+            allowance, error = views.without_key(request, refusal)
+        response = envelope.error_response(error, request)
+    for name, value in allowance.headers().items():
+        response[name] = value
+    return response
+
+
+def _respond(request: HttpRequest, allowance: Allowance, key: str, caller: Caller) -> HttpResponse:
+    """Answer a message that was counted. The operation of a tool does not count it again."""
+    try:
         message = _message(request)
-        # The call of a tool is counted by its operation.
-        limits = {} if message["method"] == "tools/call" else _take(caller)
     except _Fault as fault:
         return _json({"jsonrpc": "2.0", "id": None, "error": fault.error}, status=400)
-    except Refusal as refusal:
-        return envelope.error_response(refusal, request)
     if "id" not in message:
-        return HttpResponse(status=202, headers=limits)  # a notification
+        return HttpResponse(status=202)  # a notification
     answer: Json = {"jsonrpc": "2.0", "id": message["id"]}
     try:
         if message["method"] == "tools/call":
-            answer["result"], limits = _call(request, _params(message), str(key), caller)
+            answer["result"] = _call(request, allowance, _params(message), key, caller)
         else:
             answer["result"] = _answer(message)
     except _Fault as fault:
         answer["error"] = fault.error
-    return _json(answer, headers=limits)
-
-
-def _take(caller: Caller) -> dict[str, str]:
-    """Count a message that calls no tool. Returns the headers that tell of the limit."""
-    actor = caller.actor
-    taken = throttling.take_for_key(
-        caller.api_key_id, actor.requests_per_minute, community_id=actor.community_id
-    )
-    if taken.is_used_up:
-        raise RateLimited(taken.retry_after)
-    return dict(taken.headers())
+    return _json(answer)
 
 
 def _refuse_pages(request: HttpRequest) -> None:
@@ -186,8 +188,8 @@ def _answer(message: Json) -> Json:
 _COMPLETE: Json = {"resultType": "complete", "ttlMs": 300_000, "cacheScope": "public"}
 
 
-def _call(request: HttpRequest, params: Json, key: str, caller: Caller) -> tuple[Json, dict[str, str]]:
-    """Call a tool. Returns its result, and the headers of the operation that tell of the limit."""
+def _call(request: HttpRequest, allowance: Allowance, params: Json, key: str, caller: Caller) -> Json:
+    """Call a tool, and return its result."""
     name, arguments = params.get("name"), params.get("arguments") or {}
     tool = _TOOLS.get(name) if isinstance(name, str) else None
     if tool is None:
@@ -195,7 +197,9 @@ def _call(request: HttpRequest, params: Json, key: str, caller: Caller) -> tuple
     if not isinstance(arguments, dict):
         raise _Fault(_INVALID_PARAMS, "`arguments` must be an object.")
     community_id = str(caller.actor.community_id)
-    response = _respond(_inner_request(request, _operations()[tool.name], {**arguments}, key, community_id))
+    inner = _inner_request(request, _operations()[tool.name], {**arguments}, key, community_id)
+    setattr(inner, views.COUNTED, allowance)
+    response = _response_of(inner)
     content, is_whole = _content(response)
     text = content.decode(errors="ignore") if content else "Done."
     if not is_whole:
@@ -207,8 +211,7 @@ def _call(request: HttpRequest, params: Json, key: str, caller: Caller) -> tuple
     }
     if content and is_whole and response["Content-Type"].startswith(bodies.MEDIA_TYPE):
         result["structuredContent"] = orjson.loads(content)
-    limits = {name: value for name, value in response.items() if name.startswith("X-RateLimit-")}
-    return result, limits
+    return result
 
 
 def _content(response: HttpResponse | StreamingHttpResponse) -> tuple[bytes, bool]:
@@ -224,7 +227,7 @@ def _content(response: HttpResponse | StreamingHttpResponse) -> tuple[bytes, boo
     return content[:LONGEST_RESULT], len(content) <= LONGEST_RESULT
 
 
-def _respond(inner: HttpRequest) -> HttpResponse | StreamingHttpResponse:
+def _response_of(inner: HttpRequest) -> HttpResponse | StreamingHttpResponse:
     found = resolve(inner.path_info)
     response: HttpResponse | StreamingHttpResponse = found.func(inner, *found.args, **found.kwargs)
     return response

@@ -8,6 +8,8 @@ import jsonschema_rs
 import pytest
 from django.test import Client
 
+from communities.gate import throttling
+from communities.ground.actors import Actor
 from communities.models import ApiKey
 from config import mcp
 from tests.support.caller import CHOICE, Caller
@@ -112,6 +114,28 @@ def test_a_call_has_the_rights_and_limits_of_the_key(caller: Caller) -> None:
     ]
     left = [int(answer["X-RateLimit-Remaining"]) for answer in answers]
     assert [left[0] - each for each in left] == [0, 1, 2]
+
+
+def test_wrong_keys_and_wrong_messages_are_counted_and_refused(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 11.52."""
+    monkeypatch.setattr(throttling, "REQUESTS_PER_MINUTE_WITHOUT_KEY", 3)
+    wrong = [send(caller, "ping", None, **{"X-API-Key": f"cq_live_{number}"}) for number in range(4)]
+    assert [answer.status_code for answer in wrong] == [401, 401, 401, 429]
+    monkeypatch.setattr(Actor, "requests_per_minute", 4)
+    client, headers = Client(), {"X-API-Key": caller.secret}
+
+    answers = [
+        client.post("/mcp", b"{", "application/json", headers=headers),
+        client.post("/mcp", {"a": 1}, "application/json", headers=headers),
+        send(caller, "tools/call", {"name": "no such tool"}),
+        send(caller, "tools/call", {"name": "list_projects"}),
+        send(caller, "tools/call", {"name": "list_projects"}),
+    ]
+
+    assert [answer.status_code for answer in answers] == [400, 400, 200, 200, 429]
+    assert [int(answer["X-RateLimit-Remaining"]) for answer in answers] == [3, 2, 1, 0, 0]
 
 
 def test_a_call_that_is_repeated_does_nothing_twice(caller: Caller) -> None:

@@ -57,6 +57,7 @@ MAX_IGNORED_HEADER = 4096  # The header has at most this many characters.
 MAX_IGNORED = 1_000
 MAX_IGNORED_PATH = 300  # A path has at most this many characters.
 OPTIONS = "options"
+COUNTED = "colloquy_allowance"  # an attribute of a request that was counted before its view
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 CHANGING_METHODS = frozenset({"PUT", "PATCH", "DELETE"})
 
@@ -111,23 +112,18 @@ class CommunityViewSet(viewsets.ViewSet):
         allowance: Allowance | None = None
         try:
             caller = self._authenticate(request)
-            taken = _take(caller)
-            if not taken.retry_after:
-                caller = authentication.confirm(caller, version=taken.key_version, at=self.at)
-            allowance, self.key, self.actor = taken, caller, caller.actor
+            allowance, self.key = admitted(caller, taken=getattr(request, COUNTED, None), at=self.at)
+            self.actor = self.key.actor
             structlog.contextvars.bind_contextvars(
                 community_id=str(self.actor.community_id), key_prefix=self.key.key_prefix
             )
-            if taken.retry_after:
-                raise RateLimited(taken.retry_after)
+            if allowance.retry_after:
+                raise RateLimited(allowance.retry_after)
             response = self._work(request, kwargs)
         except Exception as raised:  # All errors get the same form, and unexpected errors are logged.
             error = raised
-            # Without a valid key, or without a database to look the key up, the request is counted by
-            # address.
             if allowance is None:
-                allowance = throttling.take_for_address(request)
-                error = RateLimited(allowance.retry_after) if allowance.is_used_up else raised
+                allowance, error = without_key(request, raised)
             elif presence.is_why(actor=self.actor, error=raised):
                 error = ActorGone()
             response = envelope.error_response(error, request)
@@ -372,8 +368,27 @@ class UnknownPath(CommunityViewSet):
         raise NotFound("There is nothing at this address.")
 
 
+def admitted(caller: Caller, *, taken: Allowance | None = None, at: datetime) -> tuple[Allowance, Caller]:
+    """Count a request of a caller, and confirm that the caller is still valid, unless the limit is used up.
+
+    `taken` is the allowance of a request that was counted before. Raises InvalidApiKey.
+    """
+    allowance = taken or _take(caller)
+    if not allowance.retry_after:
+        caller = authentication.confirm(caller, version=allowance.key_version, at=at)
+    return allowance, caller
+
+
+def without_key(request: HttpRequest, error: Exception) -> tuple[Allowance, Exception]:
+    """Count a request by its address, because it has no valid key, or no database to look the key up.
+
+    Returns the error, or RateLimited if the limit is used up.
+    """
+    allowance = throttling.take_for_address(request)
+    return allowance, RateLimited(allowance.retry_after) if allowance.is_used_up else error
+
+
 def _take(caller: Caller) -> Allowance:
-    """Count a request of this caller."""
     community_id = caller.actor.community_id
     if caller.conversation_id is not None:
         return throttling.take_for_token(caller.conversation_id, community_id=community_id)

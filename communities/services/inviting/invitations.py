@@ -393,17 +393,21 @@ def accept(*, token: str, user: User, at: datetime) -> Member:
 def ask_by_link(*, token: str, email: str, at: datetime) -> None:
     """Have the invitation of a link sent to an address, whose reader proves it as with any invitation.
 
-    An address that was invited before keeps that invitation, and gets no other mail. Raises NoSuchInvitation
-    and InvitationOver. Refuses (Conflict) an address to which no mail can be sent now.
+    An address that was invited before keeps that invitation, and gets no other mail. An address that refuses
+    the community's mails gets no mail. The caller cannot tell the two from any other address (rule 1.87).
+    Raises NoSuchInvitation and InvitationOver. Refuses (Conflict) if no mail can be sent now.
     """
     mails.require_sendable(email, field="email")
     link, email = _locked_link(token, at), email.strip().lower()
     community = Community.objects.select_for_update(no_key=True).get(pk=link.community_id)
-    if open_invitations(community_id=community.pk, at=at).filter(email=email).exists():
+    hashes = [keyed_hash(email, community_id=community.pk)]
+    if open_invitations(community_id=community.pk, at=at).filter(
+        email=email
+    ).exists() or recipients.refused_hashes(community_id=community.pk, hashes=hashes):
         return
     try:
         _require_mails_left(community.pk, [email], at)
-    except Conflict:  # Its words are for staff: they name addresses that refuse mails.
+    except Conflict:  # Its words are for staff.
         raise Conflict("No mail can be sent to this address now. Ask the team of the community.") from None
     _require_mails_of_link(link, at)
     _use(link)
