@@ -5,8 +5,11 @@ statements.
 from __future__ import annotations
 
 import functools
+import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import ParamSpec, TypeVar
 
 import structlog
@@ -44,6 +47,7 @@ class TakesTooLong(Exception):
     """A statement was stopped, because it would have taken too long."""
 
 
+_ends: ContextVar[float] = ContextVar("ends", default=math.inf)  # when the time of `stopped_after` is over
 _SHORTEN = """
     WITH known AS MATERIALIZED (SELECT setting FROM pg_settings WHERE name = 'statement_timeout')
     SELECT setting FROM known, set_config(
@@ -56,8 +60,9 @@ _SHORTEN = """
 def stopped_after(seconds: float) -> Iterator[None]:
     """A transaction, or a savepoint in one, in which each statement is stopped after so many seconds.
 
-    Raises TakesTooLong.
+    Raises TakesTooLong. `require_time` raises it, too, once all statements together took so long.
     """
+    ends = _ends.set(min(time.monotonic() + seconds, _ends.get()))
     try:
         with atomic():
             with prepared() as cursor:
@@ -70,6 +75,14 @@ def stopped_after(seconds: float) -> Iterator[None]:
         if isinstance(error.__cause__, QueryCanceled):
             raise TakesTooLong from error
         raise
+    finally:
+        _ends.reset(ends)
+
+
+def require_time() -> None:
+    """Raise TakesTooLong if the time of a surrounding `stopped_after` is over. Call it between statements."""
+    if time.monotonic() > _ends.get():
+        raise TakesTooLong
 
 
 def again_after_deadlock(service: Callable[P, R]) -> Callable[P, R]:

@@ -16,7 +16,7 @@ import orjson
 from django.db import connection
 
 from communities.ground.statements import Part, fetch_in_batches, fetch_rows
-from communities.ground.transactions import in_transaction
+from communities.ground.transactions import in_transaction, require_time
 from surveys.engine import packing
 from surveys.engine.script import Script
 from surveys.engine.statistics import AnswerGroup, EntryKey
@@ -166,6 +166,7 @@ def count_answers(
         tuple(fields),
         tuple(read_ids),
     )
+    parameter = "segment_by" if dividing is not None else selecting.PARAMETER
     questions = [each for each in reported if each.block.asks]
     added = 0
     if dividing is not None:
@@ -184,7 +185,7 @@ def count_answers(
         if needs_slot and (known := large.kept(key, Counted, changes=changes)) is not None:
             return known, values_of([unfinished_part])[0]
         if needs_slot and not has_slot:
-            large.refuse_stopped(counted_of, "segment_by")
+            large.refuse_stopped(counted_of, parameter)
             return None
         sent_fields.refuse_unknown(project_id=project_id, names=undeclared)
         if where or dividing is not None:
@@ -216,11 +217,11 @@ def count_answers(
     # The count is outside of the transaction, because the database ends a transaction that is idle for long.
     if found is None:
         # Counts of all responses may take as long as any statement.
-        most_wait = max_wait if dividing is not None else None
+        most_wait = max_wait if dividing is not None or selection.where else None
         with (
             large.counting_slot(max_wait=max_wait),
             one_moment(max_wait),
-            large.stopped(counted_of, "segment_by", max_wait=most_wait),
+            large.stopped(counted_of, parameter, max_wait=most_wait),
         ):
             found = count(has_slot=True)
     assert found is not None
@@ -331,7 +332,8 @@ def refuse_many_recent_values(
             WHERE project_id = %s AND is_listed ORDER BY updated_at DESC, id DESC LIMIT %s
         ) c WHERE {where or "TRUE"}
     """
-    rows = fetch_rows(sql, [*own, project_id, sent_fields.LOOKED_AT, *values])
+    with selecting.stopped(selection.where):
+        rows = fetch_rows(sql, [*own, project_id, sent_fields.LOOKED_AT, *values])
     known = {name_of(each) for each in dividing.entries}
     refuse_too_many(dividing, len(known | {value for (value,) in rows if value is not None}))
 
@@ -344,7 +346,8 @@ def _derived(
 
 
 def values_of(parts: Sequence[Part]) -> list[Any]:
-    """The values of several parts, in one statement."""
+    """The values of several parts, in one statement. Raises TakesTooLong as `require_time` does."""
+    require_time()
     sql = f"SELECT {', '.join(f'({part})::text' for part, _ in parts)}"
     (texts,) = fetch_rows(sql, [value for _, values in parts for value in values])
     return [orjson.loads(text or "[]") for text in texts]
@@ -387,6 +390,7 @@ def packed_batches(
     own = [value for _, each in named for value in each]
     with closing(fetch_in_batches(sql, [*own, *values], size=CONVERSATIONS_AT_ONCE)) as batches:
         for rows in batches:
+            require_time()
             packed, progress, *names = zip(*rows, strict=True)
             yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress, names
 
@@ -427,7 +431,8 @@ def count_sets(
     more = [text for block_id, ids in sets.items() for text in (str(block_id), str([*ids])) * 2]
     among = where or "c.project_id = %s"
     sql = f"SELECT {', '.join(parts)} FROM surveys_conversation c WHERE {among} AND c.is_listed"
-    (counts,) = fetch_rows(sql, [*more, *(values or [project_id])])
+    with selecting.stopped(selection.where):
+        (counts,) = fetch_rows(sql, [*more, *(values or [project_id])])
     return dict(zip(sets, counts, strict=True))
 
 
@@ -457,7 +462,7 @@ def could_see(
         ) seen
     """
     of_blocks = [value for key, revision in revisions.items() for value in (revision, str(key)) * 2]
-    with one_moment(max_wait):
+    with one_moment(max_wait), selecting.stopped(selection.where if max_wait is not None else None):
         [row] = fetch_rows(sql, [*of_blocks, *(values or [project_id])])
     return dict(zip(revisions, zip(row[::2], row[1::2], strict=True), strict=True))
 

@@ -3,7 +3,7 @@
 with counting_slot(max_wait=…):   one count at a time; others wait for some seconds, or are refused
 keep(key, counted)                caches counts until memory is needed for others
 kept(key, kind, changes=…)        the cached counts, as long as the answers have not changed
-with stopped(key, …):             a count whose statements may take some seconds
+with stopped(key, …):             a count whose statements may take some seconds, together
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import BoundedSemaphore, Lock
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from cachetools import LRUCache, TTLCache
 
 from communities.ground.errors import Unavailable, refuse
 from communities.ground.transactions import TakesTooLong, stopped_after
+from surveys.services.ground import selecting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +31,7 @@ AT_ONCE = 1
 RETRY_AFTER = 2  # seconds
 SECONDS_FOR_SHOWN = 2.0
 BUSY = "Other results of many responses are being counted. Please retry shortly."
-MOST_SECONDS = 10  # of each statement of a count in segments
+MOST_SECONDS = 10  # of a count in segments
 SECONDS_STOPPED = 600  # For this time a count that took too long is not begun again.
 TOO_LONG = (
     "Counting this takes too long, because each response is in many segments. Select fewer responses by "
@@ -142,20 +143,21 @@ def kept(key: Hashable, kind: type[Kind], *, changes: int) -> Kind | None:
 
 @contextmanager
 def stopped(key: Hashable, parameter: str, *, max_wait: float | None) -> Iterator[None]:
-    """Stop a count with a statement of more than MOST_SECONDS, and refuse it here and in `refuse_stopped`.
+    """Stop a count that takes too long, and refuse it here and in `refuse_stopped`.
 
-    Workers, which wait without a limit (None), count to the end.
+    `parameter` divides the count into segments, or is the `where` that selects among all responses. Workers,
+    which wait without a limit (None), count to the end.
     """
     if max_wait is None:
         yield
         return
     try:
-        with stopped_after(MOST_SECONDS):
+        with stopped_after(selecting.MOST_SECONDS if parameter == selecting.PARAMETER else MOST_SECONDS):
             yield
     except TakesTooLong:
         with _lock:
             _stopped[hash(key)] = True
-        refuse(parameter, "too_large", TOO_LONG)
+        _refuse(parameter)
 
 
 def refuse_stopped(key: Hashable, parameter: str) -> None:
@@ -163,4 +165,10 @@ def refuse_stopped(key: Hashable, parameter: str) -> None:
     with _lock:
         is_stopped = hash(key) in _stopped
     if is_stopped:
-        refuse(parameter, "too_large", TOO_LONG)
+        _refuse(parameter)
+
+
+def _refuse(parameter: str) -> NoReturn:
+    if parameter == selecting.PARAMETER:
+        raise Unavailable(selecting.TOO_LONG, retry_after=SECONDS_STOPPED)
+    refuse(parameter, "too_large", TOO_LONG)

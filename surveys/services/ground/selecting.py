@@ -39,7 +39,7 @@ PARAMETER = "where"
 MUCH_WORK = 10_000_000
 _TO_READ = 200
 _TO_LIST, _TO_LOOK_UP = 60, 8  # for each option of a list: once for each list, and at each mention of it
-MOST_SECONDS = 5  # of each statement that selects by an expression
+MOST_SECONDS = 5  # of statements that select by an expression
 _TRUE: Part = ("TRUE", [])
 _FALSE: Part = ("FALSE", [])
 SECONDS_TO_WAIT = 1.0  # for a slot
@@ -154,11 +154,21 @@ def slot(
             stack.enter_context(
                 _slots.held(owner, timeout=SECONDS_TO_WAIT, busy=BUSY, retry_after=RETRY_AFTER)
             )
-        try:
-            with stopped_after(MOST_SECONDS):
-                yield
-        except TakesTooLong as error:
-            raise Unavailable(TOO_LONG, retry_after=RETRY_AFTER) from error
+        stack.enter_context(stopped(where))
+        yield
+
+
+@contextmanager
+def stopped(where: str | None) -> Iterator[None]:
+    """Stop statements that select by an expression after MOST_SECONDS. Raises Unavailable."""
+    if where is None:
+        yield
+        return
+    try:
+        with stopped_after(MOST_SECONDS):
+            yield
+    except TakesTooLong as error:
+        raise Unavailable(TOO_LONG, retry_after=RETRY_AFTER) from error
 
 
 def meaning(text: str, *, script: Script) -> Part:

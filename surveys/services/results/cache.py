@@ -92,8 +92,9 @@ def counted(*, project: Project, at: datetime, selection: Selection = ALL) -> Ca
     """The project's figures, or those of the selection of its dashboard.
 
     The first thread that finds stale figures counts again; the other threads return the stale figures.
-    Figures of an older script are never returned: a thread without other figures waits for the count. Raises
-    Unavailable if the process is counting other projects and has no stale figures to return.
+    Figures of an older script are never returned: a thread without other figures waits for the count for some
+    seconds. Raises Unavailable if the process is counting these or other figures for longer, or if a count
+    takes too long, and has no stale figures to return.
     """
     changes = figures.changes(project.pk)
 
@@ -105,8 +106,9 @@ def counted(*, project: Project, at: datetime, selection: Selection = ALL) -> Ca
         return cached
     stale = _figures_of(project, selection)
     lock = _lock_of(project.pk)
-    if not lock.acquire(blocking=stale is None):
-        assert stale is not None
+    if not lock.acquire(timeout=large.SECONDS_FOR_SHOWN if stale is None else 0):
+        if stale is None:
+            raise Unavailable(large.BUSY, retry_after=large.RETRY_AFTER)
         return stale
     try:
         if (cached := fresh()) is not None:  # Another thread has counted while this thread waited.

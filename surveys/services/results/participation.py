@@ -118,7 +118,10 @@ def read(
     part = chosen, [*(values or [project.pk]), zone.key, zone.key, project.is_anonymous]
     unpacked = counts.TIMES_IN_SQL * len(script.blocks)  # of each path
     needs_slot = counts.is_large(figures.responses(project.pk), selection, script, unpacked)
-    with large.counting_slot(max_wait=large.SECONDS_FOR_SHOWN) if needs_slot else nullcontext():
+    with (
+        large.counting_slot(max_wait=large.SECONDS_FOR_SHOWN) if needs_slot else nullcontext(),
+        selecting.stopped(selection.where),
+    ):
         [found] = counts.values_of([part])
     passed = dict(found["passed"] or ())
 

@@ -7,13 +7,15 @@ import pytest
 from cachetools import LRUCache, TTLCache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from communities.ground.errors import InvalidRequest, Unavailable
 from surveys.models import Project
 from surveys.services.counting import counts as counting
 from surveys.services.counting import crossing as crossing_counts
 from surveys.services.counting import large
-from surveys.services.results import crossing, figures
+from surveys.services.ground import selecting
+from surveys.services.results import cache, crossing, figures, participation
 from surveys.services.results.figures import Selection
 from tests.support.caller import Caller
 from tests.support.surveys import scenario
@@ -299,3 +301,37 @@ def test_a_count_that_takes_too_long_is_stopped_and_not_begun_again(monkeypatch)
     with pytest.raises(InvalidRequest):
         counts["columns"]()
     assert len(begun) == 2
+
+
+@pytest.mark.django_db
+def test_an_expression_that_takes_too_long_is_stopped_everywhere_and_not_begun_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rules 6.279 and 11.132: the time holds for all statements of a count together."""
+    made = made_of(3)
+    boss = Caller(community=made.community)
+    chosen = Selection(where='Q0 = "red"')
+    slow = "pg_sleep(0.04) IS NOT NULL", []
+    monkeypatch.setattr(selecting, "MOST_SECONDS", 0.06)
+    monkeypatch.setattr(counting, "CONVERSATIONS_AT_ONCE", 1)
+    monkeypatch.setattr(selecting._Compiler, "condition", lambda *_: slow)
+
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="takes too long") as refused:
+            figures.count(project=made, selection=chosen)
+        assert refused.value.retry_after == large.SECONDS_STOPPED
+        with pytest.raises(Unavailable):
+            participation.read(actor=boss.actor, project=made, selection=chosen, at=timezone.now())
+    assert figures.count(project=made).conversation_count == 3
+
+
+@pytest.mark.django_db
+def test_a_thread_waits_some_seconds_for_the_count_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 11.132."""
+    made = made_of(3)
+    monkeypatch.setattr(large, "SECONDS_FOR_SHOWN", 0.01)
+
+    with cache._lock_of(made.pk), pytest.raises(Unavailable):
+        cache.counted(project=made, at=timezone.now())
+
+    assert cache.counted(project=made, at=timezone.now()).figures.conversation_count == 3
