@@ -26,7 +26,7 @@ from surveys.engine.walk.follow_ups import Further
 from surveys.engine.walk.path_values import PathValues
 
 # The parts of replies that stand beside the answers in a state.
-_PARTS = (follow_ups.KEY, answers.OTHER)
+_PARTS = frozenset({follow_ups.KEY, answers.OTHER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class State:
 
 def _without_parts(reply: Reply) -> Reply:
     """The reply without what stands beside the answers in a state."""
-    if not any(key in reply for key in _PARTS):
+    if _PARTS.isdisjoint(reply):
         return reply
     return {key: value for key, value in reply.items() if key not in _PARTS}
 
