@@ -90,7 +90,7 @@ class DashboardForm(ConditionForm):
     def add_refusal(self, refusal: InvalidRequest) -> None:
         """Add the violations of a service to the fields that they name."""
         for each in refusal.violations:
-            name = {"block_ids": "charts"}.get(each["field"], str(each["field"]))
+            name = "charts" if each["field"] == "block_ids" else str(each["field"])
             self.add_error(name if name in self.fields else None, str(each["message"]))
 
 

@@ -71,10 +71,11 @@ def _of_filters(request: HttpRequest, page: ProjectPage, key: str) -> Drawing | 
     noun = "vote" if page.project.is_poll else "response"
     weighted = " ".join(words_of(counted.weighting, noun=noun)[:2])
     foot = [*foot_of(page, form, counted.conversation_count), *filter(None, [weighted])]
+    comparisons = [*(each.comparison for each in questions), *(each.comparison for each in others)]
     compared = {
         f"{card.key}{COMPARED}": (comparison, card)
-        for card, each in zip(cards, (*questions, *others), strict=True)
-        if (comparison := each.comparison) is not None
+        for card, comparison in zip(cards, comparisons, strict=True)
+        if comparison is not None
     }
     if key not in compared:
         return _chart_of(cards, key, foot=foot)

@@ -22,8 +22,12 @@ from surveys.services.imports.tables import Table
 
 MAX_ID = 128  # characters of a person's id
 MAX_CONSENT = 2_000
-_COMPLETED = frozenset({"completed", "complete", "finished", "submitted", "true", "1", "yes"})
-_PARTIAL = frozenset({"partial", "incomplete", "unfinished", "so far", "false", "0", "no", "in progress"})
+_COMPLETED = frozenset(
+    {"completed", "complete", "finished", "submitted", "true", "1", "2", "yes", "unverified"}
+)
+_PARTIAL = frozenset(
+    {"partial", "incomplete", "unfinished", "so far", "false", "0", "no", "in progress", "started"}
+)
 
 
 @dataclass(frozen=True, slots=True)

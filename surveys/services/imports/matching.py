@@ -38,12 +38,13 @@ BESIDE = {
 # Headers of other programs, as `plain` writes them.
 _CALLED = {
     "id": (
-        "id", "response id", "responseid", "_id", "_uuid", "uuid", "record id", "submission id", "#",
+        "id", "response id", "responseid", "_id", "_uuid", "uuid", "record id", "record_id",
+        "submission id", "#",
     ),
     "platform_id": (
         "platform_id", "external_id", "external id", "externalid", "respondent id", "participant id",
     ),
-    "status": ("finished", "complete", "completed"),
+    "status": ("finished", "complete", "completed", "response type"),
     "started_at": (
         "started at", "start time", "startdate", "start date", "start date utc", "start", "date created",
     ),
@@ -53,7 +54,9 @@ _CALLED = {
         "_submission_time",
     ),
 }  # fmt: skip
+_ENDINGS = {"status": "_complete", "submitted_at": "_timestamp"}  # of the columns of REDCap's instruments
 MAX_HEADER = 1_000  # characters of a header that is looked at
+_TIMES = ("started_at", "submitted_at")
 _NOTHING = re.compile("^$")
 _SUFFIX = re.compile(r"\s{0,5}\([^()]{1,300}\)$")
 _NUMBERED = re.compile(r"^(?:[QG]?\d{1,4}[A-Z]?\d{0,3}[.):]|[QG]\d{1,4}\s-)\s{0,5}", re.IGNORECASE)
@@ -134,7 +137,9 @@ def guess(*, table: Table, found: Questions, zone: str, moment: str) -> Matching
     """The matching that headers and cells suggest. A file of our own has times in UTC."""
     is_own = {*FIXED} <= {*table.headers}
     columns, hints = _guessed_columns(table, found)
-    return Matching(columns, "UTC" if is_own else zone, moment, hints=hints)
+    of_times = [each for each, of in zip(table.headers, columns, strict=True) if of in _TIMES]
+    is_utc = is_own or any(header.endswith("(UTC)") for header in of_times)
+    return Matching(columns, "UTC" if is_utc else table.zone or zone, moment, hints=hints)
 
 
 # --- Columns ----------------------------------------------------------------------------------------
@@ -176,9 +181,13 @@ def _guessed_columns(table: Table, found: Questions) -> tuple[list[str], dict[st
         take(
             {n: called.targets(text) for n, text in texts.items() if not _repeats(table.headers[n], headers)}
         )
+    take({n: called.targets(table.names[n]) for n in left() if n < len(table.names)})
+    take({n: called.option(table.headers[n]) for n in left() if {*table.column(n)} == {table.headers[n]}})
     keys = {n: table.headers[n].removeprefix("field.") for n in left()}
     fields = {n: f"f:{key}" for n, key in keys.items() if metadata.is_key(key)}
     take({n: [of] for n, of in fields.items() if of[2:] != table.headers[n] or of[2:] in found.fields})
+    for target, ending in _ENDINGS.items():
+        take({n: [target] for n in left() if table.headers[n].endswith(ending)})
     by_cell = _questions_of_cells(found)
     for index in left():
         if not _repeats(table.headers[index], headers):
@@ -252,11 +261,24 @@ class _Called:
                 targets |= dict.fromkeys(self._of_question(question, rest, header, is_code=sign[0] == "_"))
         return [*targets] if len({each[2:].split(":")[0] for each in targets}) == 1 else []
 
+    def option(self, header: str) -> list[str]:
+        """The option of a multi punch with this label, if one question alone has it: such a column of
+        Typeform has the label as its header and in its cells.
+        """
+        alike = [
+            f"o:{block_id}:{option.id}"
+            for block_id, block in self.found.blocks.items()
+            for option in (block.options if block.type == "multi_punch" else ())
+            if option.display_text == header
+        ]
+        return alike if len(alike) == 1 else []
+
     def _of_question(self, question: str, rest: str, header: str, *, is_code: bool) -> list[str]:
         """The option's column of a question, or the column for the text of one's own."""
         block = self.found.block(question)
         if block is None:
             return []
+        rest = rest.removeprefix("choice=")  # as REDCap writes it
         if question not in self.options:
             by_text: dict[str, list[Option]] = {}
             for option in block.options if block.type in MULTI_COLUMN_TYPES else ():
@@ -269,7 +291,8 @@ class _Called:
         if not options and is_code and block.type in MULTI_COLUMN_TYPES:
             options = [each for each in block.options if rest == str(each.code)]
         targets = [f"o:{block.id}:{options[0].id}"] if len(options) == 1 else []
-        has_text = rest in ("other text", "other", "text") and f"t:{block.id}" in self.found.titles
+        own = [f"{plain(each.display_text)} text" for each in block.options if each.is_other]
+        has_text = rest in ("other text", "other", "text", *own) and f"t:{block.id}" in self.found.titles
         return [*targets, f"t:{block.id}"] if has_text else targets
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import NoReturn
+from zoneinfo import available_timezones
 
 import orjson
 
@@ -22,13 +23,14 @@ MAX_ROWS = 10_000
 MAX_COLUMNS = 1_000
 MAX_CELLS = 500_000
 LIMITS = Limits(
-    rows=MAX_ROWS + 2,
+    rows=MAX_ROWS + 4,
     columns=MAX_COLUMNS + 1,
     elements=3_000_000,
     unpacked=67_108_864,
     cells=MAX_CELLS,
 )
 _OWN_SHEET = "responses"
+SELECTED = " - Selected Choice"  # what Qualtrics writes behind questions with a text of one's own
 _LONG = {"id", "block_id", "block", "prompt", "item", "value"}  # of exports with one answer in a row
 
 
@@ -37,12 +39,15 @@ class Table:
     """The headers of a table, and its rows of texts, each with its number in the file.
 
     Numbers of a workbook are `NumberText`. A row with cells beyond the last header is longer. `notes` are
-    sentences about what was not read, or not as it stands there.
+    sentences about what was not read, or not as it stands there. `names` are further names of the columns,
+    and `zone` the time zone of the file, where it says them.
     """
 
     headers: Sequence[str]
     rows: Sequence[tuple[int, Sequence[str]]]
     notes: Sequence[str] = ()
+    names: Sequence[str] = ()
+    zone: str = ""
 
     def column(self, index: int) -> list[str]:
         """The cells of a column that are not empty."""
@@ -58,6 +63,7 @@ def read(data: bytes) -> Table:
         rows = _workbook(data, notes) if data.startswith(b"PK") else _csv(data, notes)
     except InvalidRequest as refusal:
         _refuse("invalid", refusal.message.replace("`content`", "The file").replace(", as base64", ""))
+    rows, names, zone = _without_import_ids(rows, notes)
     if len(rows) < 2:
         _refuse("too_few", "The file needs a first row with the names of columns, and rows below it.")
     if len(rows) > MAX_ROWS + 1:
@@ -74,7 +80,42 @@ def read(data: bytes) -> Table:
         _refuse("invalid", "The first row must have the names of the columns.")
     if sum(max(width, len(cells)) for _, cells in rows) > MAX_CELLS:
         _refuse("too_many", f"The file has more than {MAX_CELLS:,} cells. Divide it into several files.")
-    return Table(headers[:width], [(n, _filled(cells, width)) for n, cells in rows[1:]], notes)
+    return Table(
+        headers[:width], [(n, _filled(cells, width)) for n, cells in rows[1:]], notes, names[:width], zone
+    )
+
+
+_Rows = list[tuple[int, list[str]]]
+
+
+def _without_import_ids(rows: _Rows, notes: list[str]) -> tuple[_Rows, list[str], str]:
+    """The rows of a file with the three headers of Qualtrics, with one: the texts of questions and the names
+    of other columns. Also the names of all columns, and the time zone. Other files stay as they are.
+    """
+    ids = [_import_id(cell) for cell in rows[2][1]] if len(rows) > 2 else []
+    if not ids or not all(each or not cell for each, cell in zip(ids, rows[2][1], strict=True)):
+        return rows, [], ""
+    (_, names), (_, texts) = rows[:2]
+    zones = [str(each["timeZone"]) for each in ids if "timeZone" in each]
+    zone = "UTC" if "Z" in zones else next((each for each in zones if each in available_timezones()), "")
+    headers = [*names]
+    for n, (text, each) in enumerate(zip(texts, ids, strict=False)):
+        if text and n < len(headers) and str(each.get("ImportId", "")).startswith("QID"):
+            headers[n] = " ".join(text.replace(SELECTED, "").split())
+    times = f", its times as those of {zone}" if zone else ""
+    notes.append(f"The first three rows were read as headers of Qualtrics{times}.")
+    return [(rows[0][0], headers), *rows[3:]], names, zone
+
+
+def _import_id(cell: str) -> Mapping[str, object]:
+    """The mark in the third header of Qualtrics, such as `{"ImportId":"QID1"}`; empty for another text."""
+    if not cell.startswith('{"ImportId"'):
+        return {}
+    try:
+        found = orjson.loads(cell)
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _filled(cells: Sequence[str], width: int) -> Sequence[str]:
@@ -86,14 +127,14 @@ def _filled(cells: Sequence[str], width: int) -> Sequence[str]:
 def packed(table: Table) -> bytes:
     """The table as bytes to store."""
     rows = [(n, [[c] if isinstance(c, NumberText) else c for c in cells]) for n, cells in table.rows]
-    return zlib.compress(orjson.dumps([table.headers, rows, table.notes]))
+    return zlib.compress(orjson.dumps([table.headers, rows, table.notes, table.names, table.zone]))
 
 
 def unpacked(data: bytes) -> Table:
     """The table that `packed` made bytes of."""
-    headers, rows, notes = orjson.loads(zlib.decompress(data))
+    headers, rows, *more = orjson.loads(zlib.decompress(data))
     typed = [(n, [NumberText(*c) if type(c) is list else c for c in cells]) for n, cells in rows]
-    return Table(headers, typed, notes)
+    return Table(headers, typed, *more)
 
 
 def _refuse(code: str, message: str) -> NoReturn:
@@ -107,7 +148,7 @@ def _csv(data: bytes, notes: list[str]) -> list[tuple[int, list[str]]]:
     text = tables.decoded(data)
     if not tables.is_utf(data) and (foreign := tables.first_foreign(text)):
         notes.append(f"The file is not UTF-8. It was read as Western European text, such as “{foreign}”.")
-    found = tables.lines(text, most_rows=MAX_ROWS + 2, most_columns=MAX_COLUMNS + 1)
+    found = tables.lines(text, most_rows=MAX_ROWS + 4, most_columns=MAX_COLUMNS + 1)
     return [(n, [_unguarded(cell.strip()) for cell in cells]) for n, cells in found]
 
 

@@ -30,7 +30,7 @@ NOT_ANONYMOUS = (
     "The dashboard of an anonymous project is shared without conditions and weights, because these could "
     "tell single people’s answers."
 )
-MAX_TITLE: int = Dashboard._meta.get_field("title").max_length or 0
+MAX_TITLE = 200
 NO_DASHBOARD = "This project has no dashboard."
 _FIELDS = ("title", "block_ids", "where", "weight_by", "is_shared")
 
