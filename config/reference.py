@@ -422,12 +422,12 @@ def _pretty(value: Any) -> str:
         line = json.dumps(part, ensure_ascii=False)
         if not isinstance(part, dict | list) or len(line) + indent <= 76 or not part:
             return line
-        inner, open_, close = " " * (indent + 2), *("{}" if isinstance(part, dict) else "[]")
+        inner = " " * (indent + 2)
         if isinstance(part, dict):
             rows = [f"{json.dumps(key)}: {write(each, indent + 2)}" for key, each in part.items()]
         else:
             rows = [write(each, indent + 2) for each in part]
-        return f"{open_}\n{inner}" + f",\n{inner}".join(rows) + f"\n{' ' * indent}{close}"
+        return f"{line[0]}\n{inner}" + f",\n{inner}".join(rows) + f"\n{' ' * indent}{line[-1]}"
 
     return write(value, 0)
 

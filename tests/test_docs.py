@@ -6,6 +6,7 @@ import html
 import json
 import re
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -142,8 +143,14 @@ def test_the_guide_to_scripts_draws_every_type(client: Client) -> None:
 
 @pytest.fixture
 def try_it(client: Client, redis: object):
-    def ask(expression: str, **more: object) -> str:
-        query = {"expression": expression, "game": "Blitz", "stars": "4", "snacks": ["Tea", "Cake"], **more}
+    def ask(expression: str, **more: str) -> str:
+        query: dict[str, Any] = {
+            "expression": expression,
+            "game": "Blitz",
+            "stars": "4",
+            "snacks": ["Tea", "Cake"],
+            **more,
+        }
         text = client.get("/docs/use-logic", query).content.decode()
         return html.unescape(re.findall(r"<output[^>]*>(.*?)</output>", text)[0])
 
