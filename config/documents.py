@@ -64,7 +64,7 @@ _KEYWORDS = {
 _TOKENS = {
     language: re.compile(
         r"(?P<comment>(?<!\S)(?:#|//) .*)"
-        r"|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'|`[^`]*`)"
+        r"|(?P<text>\"(?:\\.|[^\"\\\n]){0,300}\"|'[^'\n]{0,300}'|`[^`]{0,300}`)"
         rf"|(?P<word>\b(?:{'|'.join(words.split()) or '(?!)'})\b)"
         r"|(?P<number>\b\d+(?:\.\d+)?\b)"
     )
