@@ -458,7 +458,9 @@ def _samples(method: str, path: str, query: str, sent: Any) -> Sequence[Sample]:
 
 
 def _constant(place: re.Match[str]) -> str:
-    return place[1].removesuffix("_id").upper()
+    """The variable with an id of the path: `PROJECT`; but `KEY` is the API key itself."""
+    name = place[1].upper()
+    return name if name == "KEY_ID" else name.removesuffix("_ID")
 
 
 def _curl(method: str, path: str, sent: Any) -> Sample:

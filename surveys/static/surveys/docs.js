@@ -51,7 +51,8 @@ function setUpSamples() {
       button.addEventListener("click", () => {
         const top = bar.getBoundingClientRect().top;
         choose(figure.dataset.language ?? "");
-        scrollBy({ top: bar.getBoundingClientRect().top - top, behavior: "instant" }); // samples above have other heights
+        // The samples above have other heights now.
+        scrollBy({ top: bar.getBoundingClientRect().top - top, behavior: "instant" });
       });
       bar.append(button);
     }
@@ -98,7 +99,8 @@ function excerpt(text, words) {
 
 /** @param {string} text @param {string[]} words */
 function marked(text, words) {
-  const pattern = new RegExp(`(${words.map((word) => word.replace(/[\^$\\.*+?()[\]{}|/]/g, "\\$&")).join("|")})`, "giu");
+  const escaped = words.map((word) => word.replace(/[\^$\\.*+?()[\]{}|/]/g, "\\$&"));
+  const pattern = new RegExp(`(${escaped.join("|")})`, "giu");
   return text.split(pattern).map((part, n) => (n % 2 ? made("mark", {}, part) : part));
 }
 
