@@ -178,7 +178,7 @@ def _search_index() -> bytes:
                 "url": f"{address}#{each.id}",
                 "page": group.name,
                 "title": each.title,
-                "text": f"{each.method} {each.path} {each.words}",
+                "text": f"{each.method} {each.path} {each.words}".replace("`", ""),
             }
             for each in group.operations
         ]

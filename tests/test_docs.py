@@ -67,6 +67,15 @@ def test_every_link_leads_to_a_page_and_a_place(pages: Mapping[str, str]) -> Non
     assert broken == []
 
 
+def test_headings_lead_to_themselves(pages: Mapping[str, str]) -> None:
+    assert (
+        '<h2 id="2-write-a-survey"><a class="anchor" href="#2-write-a-survey">2. Write a survey</a></h2>'
+        in (pages["/docs"])
+    )
+    for address, text in pages.items():
+        assert "&lt;h2" not in text, address
+
+
 def test_ids_are_unique_on_a_page(pages: Mapping[str, str]) -> None:
     for address, text in pages.items():
         found = ID.findall(text)

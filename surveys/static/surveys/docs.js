@@ -93,7 +93,7 @@ function score(entry, words) {
 /** The text around the first word that was found. */
 function excerpt(text, words) {
   const at = Math.min(...words.map((word) => plain(text).indexOf(word)).filter((each) => each >= 0));
-  const start = Number.isFinite(at) ? Math.max(0, at - 40) : 0;
+  const start = Number.isFinite(at) && at > 40 ? text.lastIndexOf(" ", at - 40) + 1 : 0;
   return `${start ? "… " : ""}${text.slice(start, start + 120).trim()}${text.length > start + 120 ? " …" : ""}`;
 }
 
