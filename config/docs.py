@@ -66,15 +66,18 @@ class Trial:
 @require_safe
 @gzip_page
 @cache_control(max_age=300)
-def page(request: HttpRequest, name: str = "start") -> HttpResponse:
+def page(request: HttpRequest, document: str = "start") -> HttpResponse:
     """A document, or 404."""
-    document = documents.documents().get(name)
-    if document is None:
+    found = documents.documents().get(document)
+    if found is None:
         raise Http404
-    before, marker, after = document.html.partition(documents.TRY)
+    before, marker, after = found.html.partition(documents.TRY)
     trial = _trial(request) if marker else None
-    context = {"document": document, "before": before, "after": after, "trial": trial}
-    return render(request, "docs/document.html", _frame(document.address, document.title) | context)
+    context = {"document": found, "before": before, "after": after, "trial": trial}
+    response = render(request, "docs/document.html", _frame(found.address, found.title) | context)
+    if trial and trial.result + trial.fault:  # a browser would show a refusal again
+        response["Cache-Control"] = "no-store"
+    return response
 
 
 @require_safe
@@ -94,13 +97,13 @@ def reference_overview(request: HttpRequest) -> HttpResponse:
 @require_safe
 @gzip_page
 @cache_control(max_age=300)
-def reference_group(request: HttpRequest, slug: str) -> HttpResponse:
+def reference_group(request: HttpRequest, group: str) -> HttpResponse:
     """The operations of a group and their objects, or 404."""
-    group = reference.groups().get(slug)
-    if group is None:
+    found = reference.groups().get(group)
+    if found is None:
         raise Http404
-    context = {"group": group, "languages": documents.LANGUAGES, "highlighted": documents.highlighted}
-    return render(request, "docs/group.html", _frame(reference.address_of(slug), group.name) | context)
+    context = {"group": found, "languages": documents.LANGUAGES, "highlighted": documents.highlighted}
+    return render(request, "docs/group.html", _frame(reference.address_of(group), found.name) | context)
 
 
 @require_safe
@@ -113,9 +116,9 @@ def search_index(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @cache_control(max_age=300)
-def drawn(request: HttpRequest, name: str) -> HttpResponse:
+def drawn(request: HttpRequest, block: str) -> HttpResponse:
     """A block of a guide with the control of the respondents' page, for a frame of the guide; or 404."""
-    widget = _drawn().get(name)
+    widget = _drawn().get(block)
     if widget is None:
         raise Http404
     looks = replace(theme.PLAIN, title=widget.prompt)
@@ -175,7 +178,7 @@ def _search_index() -> bytes:
                 "url": f"{address}#{each.id}",
                 "page": group.name,
                 "title": each.title,
-                "text": f"{each.method} {each.path} {each.words}",
+                "text": f"{each.method} {each.path} {each.words}".replace("`", ""),
             }
             for each in group.operations
         ]

@@ -64,7 +64,7 @@ _KEYWORDS = {
 _TOKENS = {
     language: re.compile(
         r"(?P<comment>(?<!\S)(?:#|//) .*)"
-        r"|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'|`[^`]*`)"
+        r"|(?P<text>\"(?:\\.|[^\"\\\n]){0,300}\"|'[^'\n]{0,300}'|`[^`]{0,300}`)"
         rf"|(?P<word>\b(?:{'|'.join(words.split()) or '(?!)'})\b)"
         r"|(?P<number>\b\d+(?:\.\d+)?\b)"
     )
@@ -279,7 +279,7 @@ def _link(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: An
 def _heading(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
     """A heading leads to itself, so that readers can copy its address."""
     anchor = tokens[at].attrGet("id")
-    link = Markup('<a class="anchor" href="#{}">').format(anchor) if anchor else ""
+    link = f'<a class="anchor" href="#{anchor}">' if anchor else ""
     return str(renderer.renderToken(tokens, at, options, env)) + link
 
 

@@ -44,6 +44,7 @@ _PLACE = re.compile(r"\{(\w+)\}")
 _LEAD = re.compile(r"\*\*([^*]+)\*\*\s*")
 _MOST_VALUES = 8  # that are listed beside a field
 _DEEPEST = 6  # levels of an example
+_LONGEST_LINE = 76  # of a sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,21 +416,33 @@ _TEXTS = {
 # --- Samples ------------------------------------------------------------------------------------------
 
 
-def _pretty(value: Any) -> str:
-    """JSON with short objects and lists on one line."""
+_WORDS = {True: "true", False: "false", None: "null"}
+_PYTHON_WORDS = {True: "True", False: "False", None: "None"}
 
-    def write(part: Any, indent: int) -> str:
-        line = json.dumps(part, ensure_ascii=False)
-        if not isinstance(part, dict | list) or len(line) + indent <= 76 or not part:
-            return line
-        inner, open_, close = " " * (indent + 2), *("{}" if isinstance(part, dict) else "[]")
-        if isinstance(part, dict):
-            rows = [f"{json.dumps(key)}: {write(each, indent + 2)}" for key, each in part.items()]
-        else:
-            rows = [write(each, indent + 2) for each in part]
-        return f"{open_}\n{inner}" + f",\n{inner}".join(rows) + f"\n{' ' * indent}{close}"
 
-    return write(value, 0)
+def _pretty(value: Any, words: Mapping[bool | None, str] = _WORDS, indent: int = 0) -> str:
+    """JSON with short objects and lists on one line. `words` are those of the language."""
+    line = _line(value, words)
+    if not isinstance(value, dict | list) or len(line) + indent <= _LONGEST_LINE or not value:
+        return line
+    inner = " " * (indent + 2)
+    if isinstance(value, dict):
+        rows = [f"{json.dumps(key)}: {_pretty(each, words, indent + 2)}" for key, each in value.items()]
+    else:
+        rows = [_pretty(each, words, indent + 2) for each in value]
+    return f"{line[0]}\n{inner}" + f",\n{inner}".join(rows) + f"\n{' ' * indent}{line[-1]}"
+
+
+def _line(value: Any, words: Mapping[bool | None, str]) -> str:
+    if isinstance(value, dict):
+        return (
+            "{" + ", ".join(f"{json.dumps(key)}: {_line(each, words)}" for key, each in value.items()) + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ", ".join(_line(each, words) for each in value) + "]"
+    if value is None or isinstance(value, bool):
+        return words[value]
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _query(parameters: Sequence[Json]) -> str:
@@ -445,7 +458,9 @@ def _samples(method: str, path: str, query: str, sent: Any) -> Sequence[Sample]:
 
 
 def _constant(place: re.Match[str]) -> str:
-    return place[1].removesuffix("_id").upper()
+    """The variable with an id of the path: `PROJECT`; but `KEY` is the API key itself."""
+    name = place[1].upper()
+    return name if name == "KEY_ID" else name.removesuffix("_ID")
 
 
 def _curl(method: str, path: str, sent: Any) -> Sample:
@@ -467,7 +482,7 @@ def _python(method: str, path: str, sent: Any) -> Sample:
     headers += ['"Idempotency-Key": str(uuid.uuid4())'] if method != "GET" else []
     headers += ['"Content-Type": "application/json"'] if sent is not None else []
     imports = ["json", "os", "urllib.request", *(["uuid"] if method != "GET" else [])]
-    body = f"body = {_literal(sent)}\n" if sent is not None else ""
+    body = f"body = {_pretty(sent, _PYTHON_WORDS)}\n" if sent is not None else ""
     data = "\n    data=json.dumps(body).encode()," if sent is not None else ""
     is_empty = method == "DELETE"
     shown = "print(response.status)" if is_empty else "print(json.load(response))"
@@ -505,14 +520,6 @@ def _typescript(method: str, path: str, sent: Any) -> Sample:
     )
     shown = "response.status" if method == "DELETE" else "await response.json()"
     return Sample("ts", code + f"console.log({'await response.text()' if '/export' in path else shown});")
-
-
-def _literal(value: Any) -> str:
-    """JSON as Python writes it."""
-    text = _pretty(value)
-    outside = re.compile(r'"(?:\\.|[^"\\])*"|\b(?:true|false|null)\b')
-    words = {"true": "True", "false": "False", "null": "None"}
-    return outside.sub(lambda found: words.get(found[0], found[0]), text)
 
 
 def _indented(text: str) -> str:

@@ -6,6 +6,7 @@ import html
 import json
 import re
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -64,6 +65,15 @@ def test_every_link_leads_to_a_page_and_a_place(pages: Mapping[str, str]) -> Non
                 broken.append((address, link))
 
     assert broken == []
+
+
+def test_headings_lead_to_themselves(pages: Mapping[str, str]) -> None:
+    assert (
+        '<h2 id="2-write-a-survey"><a class="anchor" href="#2-write-a-survey">2. Write a survey</a></h2>'
+        in (pages["/docs"])
+    )
+    for address, text in pages.items():
+        assert "&lt;h2" not in text, address
 
 
 def test_ids_are_unique_on_a_page(pages: Mapping[str, str]) -> None:
@@ -142,8 +152,14 @@ def test_the_guide_to_scripts_draws_every_type(client: Client) -> None:
 
 @pytest.fixture
 def try_it(client: Client, redis: object):
-    def ask(expression: str, **more: object) -> str:
-        query = {"expression": expression, "game": "Blitz", "stars": "4", "snacks": ["Tea", "Cake"], **more}
+    def ask(expression: str, **more: str) -> str:
+        query: dict[str, Any] = {
+            "expression": expression,
+            "game": "Blitz",
+            "stars": "4",
+            "snacks": ["Tea", "Cake"],
+            **more,
+        }
         text = client.get("/docs/use-logic", query).content.decode()
         return html.unescape(re.findall(r"<output[^>]*>(.*?)</output>", text)[0])
 

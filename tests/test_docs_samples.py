@@ -140,3 +140,5 @@ def test_every_operation_has_a_sample_in_each_language() -> None:
             for sample in each.samples:
                 if sample.language == "python":
                     compile(sample.code, each.id, "exec")
+                    names = re.findall(r"^(\w+) = os", sample.code, re.MULTILINE)
+                    assert len(names) == len(set(names)), each.id

@@ -51,7 +51,8 @@ function setUpSamples() {
       button.addEventListener("click", () => {
         const top = bar.getBoundingClientRect().top;
         choose(figure.dataset.language ?? "");
-        scrollBy({ top: bar.getBoundingClientRect().top - top, behavior: "instant" }); // samples above have other heights
+        // The samples above have other heights now.
+        scrollBy({ top: bar.getBoundingClientRect().top - top, behavior: "instant" });
       });
       bar.append(button);
     }
@@ -92,13 +93,14 @@ function score(entry, words) {
 /** The text around the first word that was found. */
 function excerpt(text, words) {
   const at = Math.min(...words.map((word) => plain(text).indexOf(word)).filter((each) => each >= 0));
-  const start = Number.isFinite(at) ? Math.max(0, at - 40) : 0;
+  const start = Number.isFinite(at) && at > 40 ? text.lastIndexOf(" ", at - 40) + 1 : 0;
   return `${start ? "… " : ""}${text.slice(start, start + 120).trim()}${text.length > start + 120 ? " …" : ""}`;
 }
 
 /** @param {string} text @param {string[]} words */
 function marked(text, words) {
-  const pattern = new RegExp(`(${words.map((word) => word.replace(/[\^$\\.*+?()[\]{}|/]/g, "\\$&")).join("|")})`, "giu");
+  const escaped = words.map((word) => word.replace(/[\^$\\.*+?()[\]{}|/]/g, "\\$&"));
+  const pattern = new RegExp(`(${escaped.join("|")})`, "giu");
   return text.split(pattern).map((part, n) => (n % 2 ? made("mark", {}, part) : part));
 }
 

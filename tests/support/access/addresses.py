@@ -42,8 +42,11 @@ SETUP_STEP = ("account/setup/<int:community_id>/<slug:slug>/", "slug")
 # Arguments that name no object of a community.
 FIXED: Mapping[str, Any] = {
     "app_label": "communities",
+    "block": "game",
     "colour": "4b4fcc",
+    "document": "glossary",
     "format": "csv",
+    "group": "projects",
     "key": "x-y",
     "kind": "svg",
     "number": 1,
