@@ -40,6 +40,9 @@ TESTS = Path(__file__).parent
 FOLDERS = "colloquy-tests-"
 LONG = ("_torture", "_readme", "_live", "_worker", "_isolation", "_outages", "_slow_clients", "_locks")
 ALL_LONG = r"^pytestmark = .*\bmark\.long\b"
+# The words of `-m` for tests that `make test` leaves out, and what modules with such tests contain.
+THE_OTHERS = {"browser", "hypothesis", "long", "or", "thorough"}
+SOME_OF_THE_OTHERS = r"\bmark\.(long|thorough)\b|\bhypothesis\b"
 # Fixtures that plugins set up for each test, and that do nothing for a test without live_server.
 IDLE_FIXTURES = {
     "_django_clear_site_cache",
@@ -134,10 +137,15 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import no module whose tests are all long, where none of them runs: some take a second."""
-    if config.option.markexpr != "not long" or collection_path.suffix != ".py":
+    """Import no module of which no test runs: some take a second, and all take half a minute."""
+    marks, path = config.option.markexpr, collection_path
+    if not path.name.startswith("test_") or path.suffix != ".py":
         return None
-    return True if re.search(ALL_LONG, collection_path.read_text(), re.MULTILINE) else None
+    if marks == "not long":
+        return True if re.search(ALL_LONG, path.read_text(), re.MULTILINE) else None
+    if marks and {*marks.split()} <= THE_OTHERS and "browser" not in path.parts:
+        return None if re.search(SOME_OF_THE_OTHERS, path.read_text()) else True
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)

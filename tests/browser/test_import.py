@@ -36,15 +36,13 @@ def shoot(page, name):
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
 
-@pytest.mark.parametrize("phone", [False, True])
-def test_a_file_is_matched_checked_and_imported(windows, made, check_accessibility, phone):
+def test_a_file_is_matched_checked_and_imported(windows, made, check_every_look):
     """Rule 6.349."""
-    size = {"phone": True} if phone else {"viewport": {"width": 1280, "height": 900}}
-    page = for_staff(windows, made, tab="responses", **size)
-    shoot(page, f"import-0-{phone}")
+    page = for_staff(windows, made, tab="responses")
+    shoot(page, "import-0")
     page.get_by_role("link", name="Import responses from a file").click()
-    check_accessibility(page)
-    shoot(page, f"import-1-{phone}")
+    check_every_look(page)
+    shoot(page, "import-1")
 
     page.get_by_label("File", exact=True).set_input_files(
         {"name": "past.csv", "mimeType": "text/csv", "buffer": PAST.encode()}
@@ -52,18 +50,18 @@ def test_a_file_is_matched_checked_and_imported(windows, made, check_accessibili
     expect(page.get_by_role("heading", name="Match the columns of past.csv")).to_be_visible()
     expect(page.get_by_label("Colour", exact=True)).to_have_value(f"b:{made.blocks.get(name='colour').pk}")
     page.get_by_label("Notes", exact=True).select_option(label="Id of the response")
-    check_accessibility(page)
-    shoot(page, f"import-2-{phone}")
+    check_every_look(page)
+    shoot(page, "import-2")
     page.get_by_role("button", name="Check the file").press("Enter")
     expect(page.get_by_role("progressbar")).to_be_visible()
-    check_accessibility(page)
-    shoot(page, f"import-3-{phone}")
+    check_every_look(page)
+    shoot(page, "import-3")
     files.run(file_id=ResponseFile.objects.get().pk)
 
     expect(page.get_by_role("heading", name="2 responses can be imported")).to_be_visible()
     expect(page.get_by_text("“blue” is not an option of this question.")).to_be_visible()
-    check_accessibility(page)
-    shoot(page, f"import-4-{phone}")
+    check_every_look(page)
+    shoot(page, "import-4")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download all faults (CSV)").click()
     assert "4,Colour,“blue” is not an option of this question." in download.value.path().read_text(
@@ -73,7 +71,7 @@ def test_a_file_is_matched_checked_and_imported(windows, made, check_accessibili
     expect(page.get_by_role("progressbar")).to_be_visible()
     files.run(file_id=ResponseFile.objects.get().pk)
     expect(page.get_by_role("heading", name="2 responses imported")).to_be_visible()
-    shoot(page, f"import-5-{phone}")
+    shoot(page, "import-5")
     page.get_by_role("link", name="See the responses").click()
     expect(page.get_by_text("Ada")).to_be_visible()
 
@@ -104,13 +102,11 @@ READ = """Submitted at;Colour;Which days? [Mon];Which days? [Tue];What may we ca
 """
 
 
-@pytest.mark.parametrize("phone", [False, True])
-def test_a_column_that_can_be_read_in_two_ways_is_chosen(windows, check_accessibility, phone):
+def test_a_column_that_can_be_read_in_two_ways_is_chosen(windows, check_every_look):
     """Rule 6.355."""
     height = {"type": "open_numeric", "name": "height", "prompt": "Height"}
     made = scenario.project({**TEXT, "name": "nick", "prompt": "What may we call you?"}, COLOUR, MANY, height)
-    size = {"phone": True} if phone else {"viewport": {"width": 1280, "height": 900}}
-    page = for_staff(windows, made, tab="responses/import", **size)
+    page = for_staff(windows, made, tab="responses/import")
     page.get_by_label("File", exact=True).set_input_files(
         {"name": "past.csv", "mimeType": "text/csv", "buffer": READ.encode()}
     )
@@ -118,17 +114,17 @@ def test_a_column_that_can_be_read_in_two_ways_is_chosen(windows, check_accessib
     expect(page.get_by_text("“n/a” counts as no answer: 1 cell.")).to_be_visible()
     page.get_by_role("button", name="Check the file").press("Enter")
     expect(page.get_by_text("Column “Submitted at”: The cells can be read as")).to_be_visible()
-    check_accessibility(page)
-    shoot(page, f"import-8-{phone}")
+    check_every_look(page)
+    shoot(page, "import-8")
 
     page.get_by_label("Submitted at is read as").select_option(label="Day, month, year")
     page.get_by_label("Height is read as").select_option(label="1.234,5 (a comma)")
     page.get_by_role("button", name="Keep and show again").press("Enter")
     expect(page.get_by_text("“1,750” is 1.75.")).to_be_visible()
-    shoot(page, f"import-9-{phone}")
+    shoot(page, "import-9")
     page.get_by_role("button", name="Check the file").press("Enter")
     expect(page.get_by_role("progressbar")).to_be_visible()
     files.run(file_id=ResponseFile.objects.get().pk)
     expect(page.get_by_role("heading", name="3 responses can be imported")).to_be_visible()
-    check_accessibility(page)
-    shoot(page, f"import-10-{phone}")
+    check_every_look(page)
+    shoot(page, "import-10")
