@@ -28,6 +28,7 @@ MENU: Mapping[str, Sequence[str]] = {
         "write-a-script",
         "use-logic",
         "choose-a-privacy-mode",
+        "use-the-clients",
         "move-to-colloquy",
         "connect-an-assistant",
         "embed-a-survey",

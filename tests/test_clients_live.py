@@ -6,9 +6,11 @@ import asyncio
 import io
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -134,7 +136,7 @@ def test_the_tail_shows_each_event_once(
         with Colloquy(**place) as colloquy:
             colloquy.send(api.projects_create(DRINKS))
 
-    monkeypatch.setattr(__main__.time, "sleep", make_a_project)
+    monkeypatch.setattr("colloquy_client.__main__.time.sleep", make_a_project)
     before = signed_in("events", "--type", "project.created")[1].splitlines()
 
     code, output, _ = signed_in("events", "--type", "project.created", "--follow")
@@ -142,6 +144,22 @@ def test_the_tail_shows_each_event_once(
     ids = [json.loads(line)["id"] for line in output.splitlines()]
     assert code == 130
     assert len(ids) == len(set(ids)) == len(before) + 15
+
+
+def test_the_samples_of_the_readme_run(place: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "config/clients/python/README.md").read_text(encoding="utf-8")
+    here = f'url="{place["url"]}", key="{place["key"]}", community="{place["community"]}"'
+    text = re.sub(r"""url="https.*community="\d+\"""", here, text)
+    first, copy, _ = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    cursors: list[str] = []
+    names: dict[str, Any] = {"stored_cursor": lambda: None, "store_cursor": cursors.append}
+
+    exec(first, names)
+    with Colloquy(**place) as colloquy:
+        exec(copy, names | {"colloquy": colloquy, "save": print, "delete": print})
+
+        assert colloquy.send(api.projects_get(names["project"]["id"]))["status"] == "active"
+        assert list(colloquy.each(api.responses_all_changes(cursor=cursors[-1]))) == []
 
 
 def test_the_asynchronous_client_drives_a_project(place: dict[str, Any], tmp_path: Path) -> None:
@@ -192,3 +210,34 @@ def test_the_client_for_typescript_compiles_and_passes_its_tests(
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
     assert "# pass 10" in ran.stdout, ran.stdout
+
+
+def test_a_bot_runs_on_a_client_that_a_generator_makes_of_the_document(
+    place: dict[str, Any], tmp_path: Path
+) -> None:
+    """The document is enough for openapi-python-client, and its client for mypy without a cast."""
+    with Colloquy(**place) as colloquy:
+        project = colloquy.send(api.projects_create(DRINKS))["id"]
+        colloquy.send(api.projects_open(project))
+    shutil.copy(ROOT / "tests/integrations/generated_bot.py", tmp_path / "bot.py")
+    (tmp_path / "settings.yml").write_text("post_hooks: []\n")
+
+    document = ROOT / "tests/openapi.yml"
+    options = ["--meta", "none", "--config", "settings.yml", "--output-path", "colloquy_generated"]
+    generated = run_module("openapi_python_client", "generate", "--path", document, *options, at=tmp_path)
+    run_module("mypy", "--strict", "--follow-imports=silent", "bot.py", at=tmp_path)
+    answered = run_module("bot", place["url"], place["key"], place["community"], project, at=tmp_path)
+
+    # The generator knows no line-delimited JSON, which is the other way to import responses.
+    warnings = [line for line in generated.splitlines() if line.startswith("WARNING")]
+    path = "/v1/communities/{community_id}/projects/{project_id}/responses"
+    assert warnings == [f"WARNING parsing POST {path} within responses."]
+    assert json.loads(answered) == ["Tea or coffee?"]
+
+
+def run_module(*command: str | Path, at: Path) -> str:
+    """The output and messages of a module that succeeds."""
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    ran = subprocess.run([sys.executable, "-m", *command], cwd=at, check=False, **streams)
+    assert ran.returncode == 0, ran.stdout
+    return str(ran.stdout)
