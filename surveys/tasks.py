@@ -27,9 +27,11 @@ def open_and_close(**_later: object) -> None:
     schedule.open_and_close_due(at=timezone.now())
 
 
-@shared_task(name="surveys.delete_overdue_projects")
+@shared_task(name=projects.DELETE_OVERDUE)
 def delete_overdue_projects(**_later: object) -> None:
-    """Every half minute: delete for good the projects that staff deleted ten minutes ago."""
+    """Every half minute: delete for good the projects that staff deleted ten minutes ago, and large ones that
+    were deleted over the interface.
+    """
     removal.delete_overdue(at=timezone.now())
 
 
