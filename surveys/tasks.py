@@ -47,6 +47,12 @@ def delete_expired_responses(**_later: object) -> None:
     deletion.delete_expired(at=timezone.now())
 
 
+@shared_task(name="surveys.forget_unanswered_conversations")
+def forget_unanswered_conversations(**_later: object) -> None:
+    """Every hour: delete conversations without an answer that nobody has continued for a long time."""
+    deletion.forget_unanswered(at=timezone.now())
+
+
 @shared_task(name="surveys.forget_silent_conversations")
 def forget_silent_conversations(**_later: object) -> None:
     """Every ten minutes: delete sealed respondents and unsent answers of conversations that were inactive for
