@@ -444,9 +444,14 @@ def delete_some_responses(project: Project, *, at: datetime) -> bool:
     """
     if not _is_large(project):
         return False
+    values: Mapping[str, Any] = {
+        "project": project.pk,
+        "community": project.community_id,
+        "at": at,
+        "most": LARGE,
+    }
     with connection.cursor() as cursor:
         for statement in _SOME_ROWS:
-            values = {"project": project.pk, "community": project.community_id, "at": at, "most": LARGE}
             cursor.execute(statement, values)
     return True
 
