@@ -109,7 +109,7 @@ def _dump(archive: zipfile.ZipFile, *, at: datetime) -> Manifest:
         recorded = own.execute("SELECT fingerprint FROM config_keyfingerprint").fetchone()
         return Manifest(
             format=FORMAT,
-            version=settings.SPECTACULAR_SETTINGS["VERSION"],
+            version=str(settings.SPECTACULAR_SETTINGS["VERSION"]),
             made_at=at.isoformat(),
             postgresql=major,
             fingerprint=recorded[0] if recorded else None,
@@ -218,7 +218,12 @@ def _counts(own: psycopg.Connection[Any]) -> dict[str, int]:
 
 @contextmanager
 def _program(
-    name: str, *options: str, major: int, own: psycopg.Connection[Any], **pipes: int
+    name: str,
+    *options: str,
+    major: int,
+    own: psycopg.Connection[Any],
+    stdin: int | None = None,
+    stdout: int | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a program of PostgreSQL on this database. Raises CalledProcessError if it fails.
 
@@ -227,7 +232,7 @@ def _program(
     command = [str(postgres_tool(name, major=major)), *options, f"--dbname={own.info.dsn}"]
     environment = os.environ | ({"PGPASSWORD": own.info.password} if own.info.password else {})
     with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, env=environment, stderr=errors, **pipes)
+        process = subprocess.Popen(command, env=environment, stdin=stdin, stdout=stdout, stderr=errors)
         try:
             yield process
             code = process.wait()

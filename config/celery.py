@@ -36,6 +36,7 @@ INTERVALS = {
     "surveys.delete_due_responses": 10,
     "surveys.delete_expired_responses": 60,
     "surveys.forget_silent_conversations": 600,
+    "surveys.forget_unanswered_conversations": 3600,
     "surveys.skip_left_follow_ups": 60,
     "surveys.settle_anonymous_answers": 600,
     "surveys.settle_gifts": 60,

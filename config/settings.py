@@ -106,6 +106,9 @@ AI_THREADS = _env.int("AI_THREADS", 8, validate=environment.between(1, 100))
 # The minimum is 14 days, because an invitation is valid for 14 days, and the trail records the decisions of
 # staff since it was sent.
 AUDIT_DAYS = _env.int("AUDIT_DAYS", 365, validate=environment.between(14, 36_500))
+# Without a body an event says little; bodies are deleted after 30 days.
+EVENT_DAYS = _env.int("EVENT_DAYS", 90, validate=environment.between(31, 36_500))
+UNANSWERED_DAYS = _env.int("UNANSWERED_DAYS", 30, validate=environment.between(2, 36_500))
 CREDITS_FOR_A_SCRIPT = _env.int("CREDITS_FOR_A_SCRIPT", 1, validate=environment.between(0, 1_000_000))
 CREDITS_FOR_A_QUESTION = _env.int("CREDITS_FOR_A_QUESTION", 1, validate=environment.between(0, 1_000_000))
 AI_CALLS_AT_ONCE = _env.int("AI_CALLS_AT_ONCE", 4, validate=environment.between(1, 32))

@@ -27,9 +27,11 @@ def open_and_close(**_later: object) -> None:
     schedule.open_and_close_due(at=timezone.now())
 
 
-@shared_task(name="surveys.delete_overdue_projects")
+@shared_task(name=projects.DELETE_OVERDUE)
 def delete_overdue_projects(**_later: object) -> None:
-    """Every half minute: delete for good the projects that staff deleted ten minutes ago."""
+    """Every half minute: delete for good the projects that staff deleted ten minutes ago, and large ones that
+    were deleted over the interface.
+    """
     removal.delete_overdue(at=timezone.now())
 
 
@@ -43,6 +45,12 @@ def delete_due_responses(**_later: object) -> None:
 def delete_expired_responses(**_later: object) -> None:
     """Every minute: delete responses that are older than their project keeps them."""
     deletion.delete_expired(at=timezone.now())
+
+
+@shared_task(name="surveys.forget_unanswered_conversations")
+def forget_unanswered_conversations(**_later: object) -> None:
+    """Every hour: delete conversations without an answer that nobody has continued for a long time."""
+    deletion.forget_unanswered(at=timezone.now())
 
 
 @shared_task(name="surveys.forget_silent_conversations")

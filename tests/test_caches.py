@@ -67,6 +67,8 @@ IN_PLACE = {
     "config/mcp.py:_operations": ONCE,
     "config/embedded.py:_attached": "The embedded servers of this machine.",
     "config/management/commands/accept_secret_key.py:Command.requires_system_checks": EMPTY,
+    "config/management/commands/backup.py:Command.requires_system_checks": EMPTY,
+    "config/management/commands/restore.py:Command.requires_system_checks": EMPTY,
     "config/management/commands/reseal.py:Command.requires_system_checks": EMPTY,
     "config/management/commands/reset.py:Command.requires_system_checks": EMPTY,
     "config/management/commands/run.py:Command.requires_system_checks": EMPTY,

@@ -38,6 +38,7 @@ def settle_anonymous_deliveries(**_later: object) -> None:
 def forget_bodies(**_later: object) -> None:
     """Every hour: delete bodies and responses 30 days after their event."""
     housekeeping.delete_bodies(at=timezone.now())
+    housekeeping.remove_old(at=timezone.now())
 
 
 @shared_task(name="webhooks.remove_deleted")

@@ -159,6 +159,11 @@ class Conversation(models.Model):
                 condition=Q(completed_at__isnull=True, state__has_key="lapses"),
                 name="conversation_that_lapses",
             ),
+            models.Index(
+                fields=["updated_at", "id"],
+                condition=Q(completed_at__isnull=True, is_listed=False),
+                name="conversation_unanswered",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
+from pytest_django import Settings
 
 from communities.ground.rounding import Rounding
 from tests.support.concurrency import row_locked_elsewhere, run_together
@@ -296,3 +297,28 @@ def test_concurrent_housekeeping_never_deadlocks(monkeypatch: pytest.MonkeyPatch
     assert (Event.objects.count(), Delivery.objects.count()) == (20, 20)
     assert set(Delivery.objects.values_list("status", flat=True)) == {"abandoned"}
     assert set(Event.objects.values_list("body", "is_settled")) == {(None, True)}
+
+
+# --- Old events -------------------------------------------------------------------------------------
+
+
+def test_old_events_are_removed_with_their_deliveries(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 12.571."""
+    monkeypatch.setattr(housekeeping, "BATCH_SIZE", 2)
+    settings.EVENT_DAYS = 31
+    create_webhook()
+    old = [emit_event(type=type) for type in (EventType.RESPONSE_SUBMITTED, EventType.PROJECT_CLOSED) * 3]
+    later = emit_event()
+    for event in (*old, later):
+        record_attempt(event, status="delivered")
+    Event.objects.filter(pk=later.pk).update(created_at=MID_HOUR + timedelta(minutes=1))
+    over = MID_HOUR + timedelta(days=31)
+    with_bodies = housekeeping.remove_old(at=over)
+    delete_bodies(at=over + timedelta(hours=1))
+
+    removed = [housekeeping.remove_old(at=over) for _ in range(2)]
+
+    assert (with_bodies, removed) == (0, [6, 0])
+    assert Event.objects.get().pk == Delivery.objects.get().event_id == later.pk

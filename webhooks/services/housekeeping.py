@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 
 from communities.ground import rounding
@@ -53,6 +54,13 @@ _REMOVE_EVENTS_WITHOUT_DELIVERIES = """
     DELETE FROM webhooks_event event
     WHERE id = ANY(%s) AND created_at <= %s
         AND NOT EXISTS (SELECT FROM webhooks_delivery WHERE event_id = event.id)
+"""
+# The index of the newest events of a type finds the oldest ones too.
+_EVENTS_TO_REMOVE = """
+    SELECT id FROM webhooks_event event
+    WHERE type = %s AND created_at <= %s AND body IS NULL
+        AND NOT EXISTS (SELECT FROM webhooks_delivery WHERE event_id = event.id AND due_at IS NOT NULL)
+    ORDER BY type DESC, created_at, id LIMIT %s FOR UPDATE SKIP LOCKED
 """
 # Their bodies were deleted before, so `_OLD_EVENTS` does not find them.
 _REMOVE_EVENTS_WITH_COUNTS = """
@@ -123,6 +131,25 @@ def delete_bodies(*, at: datetime) -> int:
     total += _delete(_FINISHED_EVENTS_WITH_COUNTS, types, oldest=oldest)
     with connection.cursor() as cursor:
         cursor.execute(_REMOVE_EVENTS_WITH_COUNTS, [types, oldest])
+    return total
+
+
+def remove_old(*, at: datetime) -> int:
+    """Remove events that are older than EVENT_DAYS, with their deliveries. Returns the number of events.
+
+    Events whose body is still there, or of which a delivery is due, stay for the next run of `delete_bodies`.
+    """
+    oldest, total = at - timedelta(days=settings.EVENT_DAYS), 0
+    for type in EventType:
+        last = BATCH_SIZE
+        while last == BATCH_SIZE:
+            with in_transaction, connection.cursor() as cursor:
+                cursor.execute(_EVENTS_TO_REMOVE, [type.value, oldest, BATCH_SIZE])
+                ids = [row[0] for row in cursor.fetchall()]
+                cursor.execute("DELETE FROM webhooks_delivery WHERE event_id = ANY(%s)", [ids])
+                cursor.execute("DELETE FROM webhooks_event WHERE id = ANY(%s)", [ids])
+            last = len(ids)
+            total += last
     return total
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import structlog
 import uuid_utils
 from django.conf import settings
+from django.contrib.admin.models import LogEntry
 from django.db import connection
 
 from communities.ground import rounding, wire
@@ -290,7 +291,10 @@ def _new_pseudonym() -> str:
 
 
 def delete_old(*, at: datetime) -> int:
-    """Delete entries that are older than AUDIT_DAYS, and return how many. Safe to run twice."""
+    """Delete entries that are older than AUDIT_DAYS, and return how many. Safe to run twice.
+
+    Django's own log of the admin is as old at most.
+    """
     since = at - timedelta(days=settings.AUDIT_DAYS)
     deleted, last = 0, BATCH_SIZE
     while last == BATCH_SIZE:
@@ -300,6 +304,9 @@ def delete_old(*, at: datetime) -> int:
             last = cursor.rowcount
             _allow("colloquy.audit_kept_since", "")
         deleted += last
+    old = LogEntry.objects.filter(action_time__lt=since)
+    while ids := list(old.values_list("pk", flat=True)[:BATCH_SIZE]):
+        old.filter(pk__in=ids).delete()
     return deleted
 
 

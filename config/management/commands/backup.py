@@ -1,7 +1,7 @@
 from argparse import ArgumentParser
 from pathlib import Path
 from subprocess import CalledProcessError
-from typing import Any, ClassVar
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
@@ -15,7 +15,7 @@ class Command(BaseCommand):
         "Writes all data into a new file, which `restore` reads. The site may be in use. SECRET_KEY is not "
         "in the file: keep it elsewhere."
     )
-    requires_system_checks: ClassVar[list[str]] = []
+    requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="The new file.")

@@ -6,7 +6,7 @@ time and run again, also beside a site in use.
 
 from collections.abc import Iterator
 from copy import deepcopy
-from typing import Any, ClassVar
+from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         "Seals all data with SECRET_KEY that keys of SECRET_KEY_FALLBACKS have sealed, and says when those "
         "keys can go. It can be stopped and run again."
     )
-    requires_system_checks: ClassVar[list[str]] = []
+    requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not secret_key.is_right():

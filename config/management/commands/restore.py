@@ -1,7 +1,7 @@
 from argparse import ArgumentParser
 from pathlib import Path
 from subprocess import CalledProcessError
-from typing import Any, ClassVar
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -11,7 +11,7 @@ from config.servers import CannotStart
 
 class Command(BaseCommand):
     help = "Restores a file that `backup` wrote into an empty database, and checks the numbers of rows."
-    requires_system_checks: ClassVar[list[str]] = []
+    requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="A file that `backup` wrote.")

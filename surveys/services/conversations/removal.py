@@ -44,6 +44,11 @@ def expire(*, conversation: Conversation, at: datetime) -> None:
     _remove(conversation, None, at)
 
 
+def forget(*, conversation: Conversation, at: datetime) -> None:
+    """Delete a locked conversation that is no response. No count contains it, and nobody was told of it."""
+    repository.delete(conversation=conversation, at=at)
+
+
 def _remove(conversation: Conversation, voter: Recipient | None, at: datetime) -> None:
     replies = State.from_json(conversation.state).counted
     is_screened_out = conversation.is_screened_out

@@ -1,7 +1,7 @@
 """Deleting projects in the admin: hidden at once, restorable for ten minutes, then deleted for good.
 
-`Project.objects` leaves out deleted projects, so no reader finds them. The API deletes at once
-(`service.delete_project`), as its contract says.
+`Project.objects` leaves out deleted projects, so no reader finds them. For the API a project
+is gone at once (`service.delete_project`), as its contract says; a large one is deleted here too.
 """
 
 from __future__ import annotations
@@ -86,20 +86,38 @@ def delete_overdue(*, at: datetime) -> int:
     overdue = Project.with_deleted.filter(deleted_at__lte=at - UNDO_PERIOD)
     return change_each(
         overdue.order_by("deleted_at", "pk"),
-        lambda project_id: _delete_for_good(project_id, at=at),
+        lambda project_id: _delete_in_batches(project_id, at=at),
         most=BATCH,
         fault="removal.fault",
         key_name="project_id",
     )
 
 
+def _delete_in_batches(project_id: int, *, at: datetime) -> bool:
+    """Delete a project for good, a large one in many transactions. Returns whether it was still overdue."""
+    while _delete_some_responses(project_id, at=at):
+        pass
+    return _delete_for_good(project_id, at=at)
+
+
+@in_transaction
+def _delete_some_responses(project_id: int, *, at: datetime) -> bool:
+    project = _lock_overdue(project_id, at=at)
+    return project is not None and projects.delete_some_responses(project, at=at)
+
+
 @in_transaction
 def _delete_for_good(project_id: int, *, at: datetime) -> bool:
     """Delete a project for good, and return whether it was still overdue under its lock."""
-    overdue = Project.with_deleted.filter(deleted_at__lte=at - UNDO_PERIOD)
-    project = overdue.select_for_update(skip_locked=True).filter(pk=project_id).first()
+    project = _lock_overdue(project_id, at=at)
     if project is None:
         return False
     history.record_deletion(Action.PROJECT_PURGED, project, actor=None, at=at)
     projects.delete_locked(project, at=at)
     return True
+
+
+def _lock_overdue(project_id: int, *, at: datetime) -> Project | None:
+    """The project, locked; None if it is restored, deleted, or another worker deletes it."""
+    overdue = Project.with_deleted.filter(deleted_at__lte=at - UNDO_PERIOD)
+    return overdue.select_for_update(skip_locked=True).filter(pk=project_id).first()

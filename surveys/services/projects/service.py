@@ -18,6 +18,7 @@ from communities.ground.audit_actions import Action
 from communities.ground.errors import ChannelRequired, Conflict, Unavailable, refuse_all, violation
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
+from communities.ground.undo_period import UNDO_PERIOD
 from communities.models import CommunitySettings
 from communities.services.chat import guilds, installations
 from communities.services.people import project_grants
@@ -35,6 +36,8 @@ from surveys.services.scripts import outro
 from surveys.services.scripts.editing import NewScript
 from webhooks.events import EventType
 
+DELETE_OVERDUE = "surveys.delete_overdue_projects"
+LARGE = 5_000  # conversations that one transaction deletes at most, but for the last ones
 CANCEL_BULK = "surveys.cancel_bulk"
 SECONDS_TO_ASK_AGAIN = 30  # until the next question to the chat platform, if it cannot be reached
 
@@ -414,7 +417,11 @@ def _settle_scoring(
 
 @in_transaction
 def delete_project(*, actor: Actor, project_id: int, at: datetime) -> None:
-    """Delete a project with its script, conversations and answers (rule 2.18). Refuses an active project."""
+    """Delete a project with its script, conversations and answers (rule 2.18). Refuses an active project.
+
+    The rows of a large project are deleted by a worker, and its event is written then; until then nobody
+    finds the project, and nobody can restore it (rule 12.573).
+    """
     project = lookup.lock(actor=actor, project_id=project_id)
     access.require_owner(actor=actor, project=project)
     schedule.settle(project, at=at)
@@ -422,7 +429,36 @@ def delete_project(*, actor: Actor, project_id: int, at: datetime) -> None:
     if project.is_pending_at(at):
         communities.count_projects(community_id=actor.community_id, active=-1)
     history.record_deletion(Action.PROJECT_DELETED, project, actor=actor, at=at)
-    delete_locked(project, at=at)
+    if _is_large(project):
+        project.opens_at = project.closes_at = None
+        project.deleted_at = at - UNDO_PERIOD
+        project.save(update_fields=[*schedule.STATE, "deleted_at"])
+        wake(DELETE_OVERDUE)
+    else:
+        delete_locked(project, at=at)
+
+
+def delete_some_responses(project: Project, *, at: datetime) -> bool:
+    """Delete one batch of the conversations of a locked project that is deleted. Returns whether more are
+    left than `delete_locked` should delete.
+    """
+    if not _is_large(project):
+        return False
+    values: Mapping[str, Any] = {
+        "project": project.pk,
+        "community": project.community_id,
+        "at": at,
+        "most": LARGE,
+    }
+    with connection.cursor() as cursor:
+        for statement in _SOME_ROWS:
+            cursor.execute(statement, values)
+    return True
+
+
+def _is_large(project: Project) -> bool:
+    own = Conversation.objects.filter(project_id=project.pk).order_by()
+    return len(own.values_list("pk", flat=True)[: LARGE + 1]) > LARGE
 
 
 def require_inactive(project: Project, *, at: datetime) -> None:
@@ -454,6 +490,21 @@ def _end_running_analyses(project: Project) -> None:
             wake(CANCEL_BULK, bulk_id=each.bulk_id)
 
 
+# Conversations in the order of their ids, which the index of a project's conversations has.
+_BATCH = "SELECT id FROM surveys_conversation WHERE project_id = %(project)s ORDER BY id LIMIT %(most)s"
+_SOME_ROWS = (
+    f"""
+        INSERT INTO surveys_deletedresponse (response_id, community_id, project_id, changed_in, due_at)
+        SELECT id, %(community)s, project_id, {feed_order.NOW}, %(at)s FROM surveys_conversation
+        WHERE id = ANY(ARRAY({_BATCH})) AND changed_in IS NOT NULL
+    """,
+    f"""
+        DELETE FROM surveys_reading WHERE conversation_id = ANY(ARRAY({_BATCH}))
+            AND block_id IN (SELECT id FROM surveys_block WHERE project_id = %(project)s)
+    """,
+    f"DELETE FROM surveys_answer WHERE conversation_id = ANY(ARRAY({_BATCH}))",
+    f"DELETE FROM surveys_conversation WHERE id = ANY(ARRAY({_BATCH}))",
+)
 _NOTE_DELETIONS = f"""
     INSERT INTO surveys_deletedresponse (response_id, community_id, project_id, changed_in, due_at)
     SELECT id, %s, project_id, {feed_order.NOW}, %s FROM surveys_conversation

@@ -17,6 +17,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
+from django.conf import settings
+
 from communities.ground import rounding
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
@@ -36,6 +38,7 @@ from surveys.services.responses.service import NO_RESPONSE
 HOUR = timedelta(hours=1)
 MOST_AT_ONCE = 500
 MOST_LISTED = 20
+MOST_FORGOTTEN = 5_000
 IS_DELETED = "This response is already deleted."
 
 
@@ -112,6 +115,33 @@ def delete_expired(*, at: datetime) -> int:
         for rows in (completed, unfinished):
             count += change_each(rows, expire, most=MOST_AT_ONCE, fault="response_expiry.fault")
     return count
+
+
+def forget_unanswered(*, at: datetime) -> int:
+    """Delete conversations that have no answer and no move since UNANSWERED_DAYS (rule 12.572).
+
+    Returns the number of deleted conversations, at most MOST_FORGOTTEN in one run.
+    """
+    before = at - timedelta(days=settings.UNANSWERED_DAYS)
+    unanswered = Conversation.objects.filter(
+        is_listed=False, completed_at__isnull=True, updated_at__lt=before
+    ).order_by("updated_at", "pk")
+    return change_each(
+        unanswered,
+        lambda conversation_id: _forget(conversation_id, before=before, at=at),
+        most=MOST_FORGOTTEN,
+        fault="conversation_expiry.fault",
+    )
+
+
+@again_after_deadlock
+@in_transaction
+def _forget(conversation_id: uuid.UUID, *, before: datetime, at: datetime) -> bool:
+    conversation = repository.lock(conversation_id=conversation_id)
+    if conversation is None or conversation.is_response or conversation.updated_at >= before:
+        return False
+    removal.forget(conversation=conversation, at=at)
+    return True
 
 
 @again_after_deadlock

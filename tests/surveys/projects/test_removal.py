@@ -9,12 +9,13 @@ from django.utils import timezone
 
 from communities.ground.errors import Conflict, Forbidden, NotFound
 from communities.models import Community, Member
-from surveys.models import Analysis, Conversation, Project
+from surveys.models import Analysis, Answer, Conversation, DeletedResponse, Project
 from surveys.services.ai_work.analysis import worker
 from surveys.services.conversations import service as conversations
 from surveys.services.ground import lookup
 from surveys.services.people import service as people
 from surveys.services.projects import cloning, removal, schedule
+from surveys.services.projects import service as projects
 from surveys.services.results import shared
 from tests.support import caller as api
 from tests.support.caller import Caller
@@ -225,3 +226,65 @@ def test_an_erased_person_is_erased_from_it_too() -> None:
     people.erase(actor=caller.actor, member_id=member_id, at=timezone.now())
 
     assert Project.with_deleted.get().author is None
+
+
+# Large projects
+
+
+def _filled(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> tuple[Project, Project]:
+    """A closed project with seven responses, of which three are a batch, and another with one."""
+    monkeypatch.setattr(projects, "LARGE", 3)
+    caller.post("/webhooks", {"url": "https://example.org/hook", "events": ["*"]})
+    made = []
+    for count in (7, 1):
+        body = caller.make_open(api.TEXT, delivery={"audience": {"participation": "open_web"}})
+        project = Project.objects.get(pk=body["id"])
+        for number in range(count):
+            scenario.say(
+                scenario.begin(project, f"{count}-{number}", at=timezone.now()), "x", at=timezone.now()
+            )
+        caller.post(f"/projects/{project.pk}/close")
+        made.append(project)
+    return made[0], made[1]
+
+
+def test_a_large_project_is_gone_at_once_and_deleted_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 12.573."""
+    caller = Caller()
+    project, other = _filled(caller, monkeypatch)
+
+    answer = caller.delete(f"/projects/{project.pk}")
+    found = caller.get(f"/projects/{project.pk}").status_code
+    again = caller.delete(f"/projects/{project.pk}").status_code
+    with pytest.raises(Conflict, match="are over"):
+        removal.restore(actor=caller.actor, project_id=project.pk, at=timezone.now())
+    left = Conversation.objects.filter(project=project).count()
+    deleted = removal.delete_overdue(at=timezone.now())
+
+    assert (answer.status_code, found, again, left, deleted) == (204, 404, 404, 7, 1)
+    assert [each.pk for each in Project.with_deleted.all()] == [other.pk]
+    assert Conversation.objects.get().project_id == Answer.objects.get().block.project_id == other.pk
+    assert Event.objects.filter(type="project.deleted").count() == 1
+    assert DeletedResponse.objects.filter(project_id=project.pk).count() == 7  # for readers of the feed
+
+
+def test_a_batch_that_fails_loses_nothing_and_goes_on_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 12.573."""
+    caller = Caller()
+    project, _ = _filled(caller, monkeypatch)
+    caller.delete(f"/projects/{project.pk}")
+    delete, left = projects.delete_some_responses, iter(range(1))
+
+    def fail_after_one(project: Project, *, at: datetime) -> bool:
+        if next(left, None) is None:
+            raise RuntimeError
+        return delete(project, at=at)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(projects, "delete_some_responses", fail_after_one)
+        first = removal.delete_overdue(at=timezone.now())
+    half = Conversation.objects.filter(project=project).count()
+    second = removal.delete_overdue(at=timezone.now())
+
+    assert (first, half, second) == (0, 4, 1)
+    assert not Project.with_deleted.filter(pk=project.pk).exists()

@@ -15,6 +15,7 @@ from tests.support.caller import Caller, faults
 from tests.support.surveys import scenario
 from tests.support.surveys.participants import QUESTION, Talk, a_member, deltas
 from tests.support.surveys.scenario import TEXT
+from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WEB = {"audience": {"participation": "open_web"}}
@@ -175,3 +176,42 @@ def test_the_days_have_limits(days: object, expected: str | None) -> None:
 
     found = {("settings.keep_responses_days", expected)} if expected else set()
     assert faults(answer) == found
+
+
+# Conversations without an answer
+
+
+@pytest.mark.parametrize("privacy", ["transparent", "anonymous"])
+def test_a_conversation_without_an_answer_goes_after_its_days(settings: Any, privacy: str) -> None:
+    """Rule 12.572."""
+    settings.UNANSWERED_DAYS = 30
+    caller = Caller()
+    project = caller.make_open(QUESTION, QUESTION, delivery=WEB, privacy_mode=privacy)
+    _, begun, done = (Talk(caller, project) for _ in range(3))
+    begun.answer()
+    done.answer()
+    done.answer()
+    counts = scenario.counts(Project.objects.get())
+    events = Event.objects.count()
+    aged(29.99)
+    early = deletion.forget_unanswered(at=timezone.now())
+    aged(30.01)
+
+    forgotten = [deletion.forget_unanswered(at=timezone.now()) for _ in range(2)]
+
+    assert (early, forgotten) == (0, [1, 0])
+    assert Conversation.objects.count() == 2
+    assert scenario.counts(Project.objects.get()) == counts
+    assert Event.objects.count() == events
+
+
+def test_a_conversation_that_goes_on_at_the_last_moment_stays() -> None:
+    """Rule 12.572."""
+    caller = Caller()
+    Talk(caller, caller.make_open(QUESTION, QUESTION, delivery=WEB)).answer()
+    conversation = Conversation.objects.get()
+
+    before, at = timezone.now() + timedelta(days=1), timezone.now()
+
+    assert not deletion._forget(conversation.pk, before=before, at=at)
+    assert Conversation.objects.count() == 1

@@ -1,0 +1,19 @@
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    atomic = False  # the index is built without a lock on its table
+
+    dependencies = [("surveys", "0024_responses_that_are_screened_out")]
+
+    operations = [
+        AddIndexConcurrently(
+            model_name="conversation",
+            index=models.Index(
+                condition=models.Q(("completed_at__isnull", True), ("is_listed", False)),
+                fields=["updated_at", "id"],
+                name="conversation_unanswered",
+            ),
+        ),
+    ]
