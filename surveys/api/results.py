@@ -158,7 +158,8 @@ class WeightingOut(serializers.Serializer[Any]):
     )
     is_dominated = serializers.BooleanField(
         help_text=f"Whether that is above {weights.DOMINATES:.0%}, and above {weights.TIMES_THE_MEAN} times "
-        "the mean of the weights. Somebody who answers by the page's address may have written the field there."
+        "the mean of the weights. Somebody who answers by the page's address may have written the field "
+        "there."
     )
     left_out = LeftOutOut()
 
