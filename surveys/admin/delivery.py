@@ -233,7 +233,7 @@ class DeliveryForm(ScheduleForm):
             Column("message", "Message when it is full"),
         ),
         help_text="Limits for some of the responses, by conditions as in the script. Empty rows are left "
-        "out. On anonymous projects only conditions on address fields have messages.",
+        "out. On anonymous projects conditions can only name address fields.",
     )
     max_begun_per_minute = forms.IntegerField(
         label="Responses begun in a minute",

@@ -159,14 +159,19 @@ class OtherEndIn(Element):
         help_text="Whether a response that ends here is screened out: its `outcome` is `screened_out`, it is "
         "in no count, result, limit or reward, and only lists and exports with `outcome=screened_out` have "
         "it. It ends as soon as all questions are passed that this `where`, and those of the ends before it, "
-        "name. Not on polls.",
+        "name. Not on polls. On anonymous projects its person gets the rewards of the end, which would tell "
+        "an answer otherwise.",
     )
 
 
 class QuotaIn(Element):
     """A limit of the completed responses that satisfy an expression."""
 
-    where = StrictTextField(max_length=MAX_WHERE, required=True, help_text=_WHERE_HELP)
+    where = StrictTextField(
+        max_length=MAX_WHERE,
+        required=True,
+        help_text=f"{_WHERE_HELP} On anonymous projects only `field.<name>` and `language`.",
+    )
     limit = StrictIntegerField(min_value=1, max_value=MAX_SMALL, required=True)
     message = StrictTextField(
         max_length=MAX_QUOTA_MESSAGE,

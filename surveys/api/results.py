@@ -152,6 +152,14 @@ class WeightingOut(serializers.Serializer[Any]):
     effective_count = serializers.FloatField(
         help_text="Kish's effective base: the square of the sum of the weights by the sum of their squares."
     )
+    largest_share = serializers.FloatField(
+        help_text="The largest weight of a response, in percent of the sum, with two decimals."
+    )
+    is_dominated = serializers.BooleanField(
+        help_text=f"Whether that is above {weights.DOMINATES:.0%}, and above {weights.TIMES_THE_MEAN} times "
+        "the mean of the weights. Somebody who answers by the page's address may have written the field "
+        "there."
+    )
     left_out = LeftOutOut()
 
 

@@ -129,6 +129,13 @@ class ConvertedOut(serializers.Serializer[Any]):
     unmet = UnmetOut(many=True, help_text="At most 200; the last one says how many more there are.")
 
 
+def _tag_of(revision: int, *, solutions: bool) -> dict[str, str]:
+    """The header of a read: the revision. A read without solutions gets a digest later, because a client that
+    sent it back would delete the solutions (rule 1.186).
+    """
+    return {"ETag": etag_of(revision)} if solutions else {}
+
+
 class ScriptViewSet(OwnWorkViewSet):
     noun = "script"
     of_conversations = frozenset({"retrieve", "read_block"})
@@ -152,7 +159,8 @@ class ScriptViewSet(OwnWorkViewSet):
             "revision. `warnings` lists fields that are valid but may not do what the author expects.\n\nFor "
             "role member, who may be a respondent, `correct_answer_ids`, `correct_answer_index`, "
             "`correct_answer_indexes`, `score_values`, `calculated_formula`, `when_correct` and "
-            "`when_incorrect` are null, and `warnings` is empty."
+            "`when_incorrect` are null, and `warnings` is empty. The `ETag` of what they read "
+            "is no revision, and matches no `If-Match`."
         ),
         parameters=[ScriptQuery],
         responses={200: ref("Script")},
@@ -163,7 +171,7 @@ class ScriptViewSet(OwnWorkViewSet):
         project = lookup.seen(actor=self.actor, project_id=project_id, at=self.at)
         solutions = access.may_read_solutions(actor=self.actor)
         revision, script = script_json.rendered(project, outro="expand" in query, solutions=solutions)
-        return Response(script, headers={"ETag": etag_of(revision)})
+        return Response(script, headers=_tag_of(revision, solutions=solutions))
 
     @extend_schema(
         operation_id="scripts_put",
@@ -280,7 +288,7 @@ class ScriptViewSet(OwnWorkViewSet):
         project = lookup.seen(actor=self.actor, project_id=project_id, at=self.at)
         solutions = access.may_read_solutions(actor=self.actor)
         revision, block = script_json.one_block(project, block_id, solutions=solutions)
-        return Response(block, headers={"ETag": etag_of(revision)})
+        return Response(block, headers=_tag_of(revision, solutions=solutions))
 
     @_changes_block(
         operation_id="blocks_patch",

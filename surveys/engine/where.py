@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from surveys.engine.language import expressions, names, references
+from surveys.engine.language import expressions, references
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.values import Value
 from surveys.engine.rules import carrying, logic
 from surveys.engine.rules.compared_values import Comparisons
+from surveys.engine.rules.dependence import LANGUAGE, column_of_answer
 from surveys.engine.script import Block, Script, Violation
 from surveys.engine.walk import counting, runner
 from surveys.engine.walk.runner import State
 
-LANGUAGE = "language"  # a block of this name is written in title case
 MAX_NAMES = 50  # in one expression: each is looked up in each response
 MAX_SEARCHED = 5_000  # characters that one expression searches for in texts, as conditions of a script do
 _ANSWER = "answer"
@@ -86,31 +86,6 @@ def judge(*, script: Script, state: State) -> Callable[[str], bool]:
 def is_known_at_start(text: str) -> bool:
     """Whether the expression names nothing that an answer could change."""
     return column_of_answer(text) is None
-
-
-def decided_at(text: str, *, script: Script) -> int | None:
-    """The first place of the script at which no answer to come can change the expression.
-
-    None if it names a score, which grows until the end.
-    """
-    at = 0
-    for mention in expressions.parse(text).mentions:
-        if mention.name == LANGUAGE or names.field_key(mention.name) is not None:
-            continue
-        place = references.resolve(mention.name, script)
-        if not isinstance(place, int):
-            return None
-        at = max(at, place + 1)
-    return at
-
-
-def column_of_answer(text: str) -> int | None:
-    """The column of the first name that an answer could change; None if there is none."""
-    mentions = expressions.parse(text).mentions
-    of_answers = (
-        each.column for each in mentions if each.name != LANGUAGE and names.field_key(each.name) is None
-    )
-    return next(of_answers, None)
 
 
 def carried(text: str, *, before: Script, after: Sequence[Block]) -> str:

@@ -175,6 +175,11 @@ class Conversation(models.Model):
         return self.completed_at is not None and not self.is_listed
 
     @property
+    def is_superseded(self) -> bool:
+        """Whether a merge left it partial: the person whose it is now had an open conversation already."""
+        return self.user_id is not None and self.respondent is None and self.completed_at is None
+
+    @property
     def is_response(self) -> bool:
         """Whether staff may read it: it is listed, or was screened out."""
         return self.is_listed or self.is_screened_out

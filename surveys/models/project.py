@@ -419,5 +419,11 @@ class Project(models.Model):
         return bool((self.rewards or {}).get("use_xp"))
 
     @property
+    def gives_at_end(self) -> bool:
+        """Whether members get a reward of the project for its end, or for their vote."""
+        rewards = self.rewards or {}
+        return any(map(rewards.get, ("use_xp", "achievement_enabled", "discord_role_id")))
+
+    @property
     def is_anonymous(self) -> bool:
         return self.privacy_mode == self.PrivacyMode.ANONYMOUS

@@ -134,6 +134,32 @@ def test_of_two_open_conversations_the_kept_users_goes_on_and_the_other_stays_pa
     assert (left.user_id, left.respondent, left.completed_at) == (keep.user_id, None, None)
 
 
+@pytest.mark.parametrize("completes_first", [False, True])
+def test_two_conversations_of_one_person_complete_once(
+    keep: Member, drop: Member, completes_first: bool
+) -> None:
+    """Rule 6.470."""
+    made = scenario.project(TEXT, TEXT, max_completes_per_user=1)
+    own, theirs = _answer(made, keep, "own"), _answer(made, drop, "other")
+    _merge(keep, drop)
+    if completes_first:
+        _answer(made, keep, "two")
+    block = scenario.script(made).blocks[1].id
+
+    with pytest.raises(Conflict):
+        conversations.answer(
+            conversation_id=theirs.pk, raw={"block_id": block, "value": "late"}, at=LUNCHTIME
+        )
+    with pytest.raises(Conflict):
+        conversations.back(conversation_id=theirs.pk, at=LUNCHTIME)
+
+    if not completes_first:
+        _answer(made, keep, "two")
+    done = Conversation.objects.filter(project=made, completed_at__isnull=False)
+    assert [each.pk for each in done] == [own.pk]
+    assert scenario.completions(made) == [1]
+
+
 def test_xp_are_added_by_one_entry_and_the_month_counts_what_it_did(keep: Member, drop: Member) -> None:
     _award(keep, 10)
     _award(drop, 100, days_ago=40)

@@ -28,6 +28,11 @@ def words_of(weighting: Mapping[str, Any] | None, *, noun: str) -> list[str]:
         f"as certain as {weighting['effective_count']:,.1f} without weights (Kish’s effective base).",
         "Shares, means, quartiles and scores are weighted; beside them are sums of weights.",
     ]
+    if weighting["is_dominated"]:
+        sentences.append(
+            f"One response has {weighting['largest_share']:,.2f} % of all weights. Who answers by the page’s "
+            "address can write fields there: please check where this weight comes from."
+        )
     if others := sum(left_out.values()):
         why = [f"{left_out[name]:,} {words}" for name, words in _LEFT_OUT.items() if left_out[name]]
         sentences.append(

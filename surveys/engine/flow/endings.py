@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from surveys.engine import where
 from surveys.engine.flow import titles
 from surveys.engine.flow.wording import MAX_WORDS, Wording
 from surveys.engine.language import expressions
+from surveys.engine.rules import dependence
 from surveys.engine.script import Script
 
 THANKS = "the thanks"
@@ -36,8 +36,8 @@ def of(
     wording, found = Wording(script), list[Ending]()
     places: list[int | None] = []
     for each in ends:
-        places.append(where.decided_at(each["where"], script=script))
-        screens_out = bool(each.get("screen_out"))
+        places.append(dependence.decided_at(each["where"], script=script))
+        screens_out = bool(each.get(dependence.SCREEN_OUT))
         is_early = screens_out and None not in places
         latest = max(place for place in places if place is not None) if is_early else 0
         found.append(

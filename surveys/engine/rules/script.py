@@ -4,6 +4,7 @@
     check_chat(script, path=...)                                   a stored script: the limits of chat
     check_poll(script, path=...)                                   a stored script: the form of a poll
     check_anonymous(script, ...)                                   what an anonymous project must not ask
+    check_ends(script, dependence, ...)                            what the ends of an anonymous project tell
     check_formulas(script, path=...)                               a stored script: what a copy may lack
     check_outro(block, block_path, ...)                            an outro block: the fields one may write
 
@@ -26,6 +27,7 @@ from surveys.engine.rules import buckets
 from surveys.engine.rules import logic as logic_rules
 from surveys.engine.rules import option as option_rules
 from surveys.engine.rules.context import RuleContext
+from surveys.engine.rules.dependence import NOTHING, Dependence
 from surveys.engine.script import (
     ENOUGH_VIOLATIONS,
     GROUPED,
@@ -51,6 +53,14 @@ CONDITION_OF_LINK = (
 )
 LINK_IN_FEEDBACK = (
     "On anonymous projects `{key}` can have no link: another site would learn the answers by who opens it."
+)
+LINK_BEHIND_END = (
+    "On anonymous projects `{key}` can have no link where `ends` name answers: another site would learn the "
+    "answers by who opens it."
+)
+GIFT_BEHIND_END = (
+    "On anonymous projects an action block cannot stand where an end that names answers has screened people "
+    "out before: what it gives would tell the answers."
 )
 FEEDBACK = ("when_correct", "when_incorrect")  # texts that are shown after some answers alone
 MAX_CELLS = 1_000  # rows × options of a group: all controls of one page (rule 6.139)
@@ -186,6 +196,35 @@ def check_anonymous(
         ):
             key = references.condition_key(block)
             found.append(Violation(block_path.field(key), "not_allowed", CONDITION_OF_LINK))
+    return found
+
+
+def check_ends(
+    script: Script,
+    dependence: Dependence,
+    block_paths: Sequence[BlockPath] | None = None,
+    *,
+    path: str = "script.blocks",
+) -> list[Violation]:
+    """Links and gifts of an anonymous project that only some see, by the ends of the project (rule 1.180).
+
+    Without `block_paths` the script is a stored one. `block_paths` may contain those of the outro.
+    """
+    if dependence == NOTHING:
+        return []
+    every = (*script.blocks, *script.outro)
+    paths = block_paths or [BlockPath(f"{path}[{n}]") for n in range(len(every))]
+    found = []
+    for at, (block, block_path) in enumerate(zip(every, paths, strict=False)):
+        if not dependence.decides(at, script):
+            continue
+        found += [
+            Violation(block_path.field(key), "not_allowed", LINK_BEHIND_END.format(key=key))
+            for key in references.TEXTS_WITH_TOKENS
+            if has_link(getattr(block, key))
+        ]
+        if block.action_kind and at < len(script.blocks):
+            found.append(Violation(block_path.field("action_kind"), "not_allowed", GIFT_BEHIND_END))
     return found
 
 

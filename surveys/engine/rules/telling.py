@@ -9,6 +9,7 @@ from surveys.engine.intake.field_paths import BlockPath
 from surveys.engine.language import references
 from surveys.engine.language.lexer import Mention
 from surveys.engine.rules import carrying
+from surveys.engine.rules.dependence import Dependence, depends_on_answers
 from surveys.engine.rules.script import FEEDBACK, has_link, has_token_in_link
 from surveys.engine.script import Block, Script, Violation
 
@@ -24,6 +25,10 @@ GIFT_OF_READERS = (
 QUESTION_OF_GIFT = (
     "Only owners of the project and admins change `{key}` here: what an action block gives depends on it."
 )
+QUESTION_OF_END = (
+    "Only owners of the project and admins change `{key}` here: whether a response counts, and what its end "
+    "gives, depends on it."
+)
 LOGIC_OF_READERS = (
     f"{OWNERS} conditions and formulas on this project, and change what these refer to: figures over few "
     "people would tell single answers. Send `{key}` as it is."
@@ -38,26 +43,55 @@ _CARRIED = (*_LOGIC_NAMES, "show_when", "hide_when", *references.TEXTS_WITH_TOKE
 _ASKED = ("type", "prompt", "description", "options", "correct_answer_ids", "min", "max")
 
 
-def telling_changes(before: Script, after: Script, *, block_paths: Sequence[BlockPath]) -> list[Violation]:
+def telling_changes(
+    before: Script,
+    after: Script,
+    *,
+    block_paths: Sequence[BlockPath],
+    dependence_before: Dependence,
+    dependence: Dependence,
+) -> list[Violation]:
     """Changes by which their writer could learn who answered what: of conditions and formulas, of links that
-    send answers, of action blocks that depend on answers, because others see XP, achievements and roles, and
-    of the questions behind these.
+    send answers, of links and action blocks that depend on answers, because others see XP, achievements and
+    roles, and of the questions behind these.
+
+    `dependence_before` and `dependence` are what the project's settings make depend on answers, by the script
+    `before` and `after` the change.
     """
     kept = _kept(before, after)
+    places_before = {block.id: at for at, block in enumerate((*before.blocks, *before.outro))}
     placed = list(zip((*after.blocks, *after.outro), block_paths, strict=False))
     found: dict[str, Violation] = {}
     for at, (block, block_path) in enumerate(placed):
         was = kept.get(block.id)
-        changes = [*_logic(was, block, before, after, at), *_links(was, block, after), *_gifts(was, block)]
+        depends = depends_on_answers(block, at, after, dependence)
+        depended = was is not None and depends_on_answers(
+            was, places_before[was.id], before, dependence_before
+        )
+        is_new = depends and not depended
+        changes = [
+            *_logic(was, block, before, after, at),
+            *_links(was, block, after, depends=depends, is_new=is_new),
+            *_gifts(was, block, depends=depends, is_new=is_new),
+        ]
         for key, message in changes:
             field = block_path.field(key)
             found.setdefault(field, Violation(field, "not_allowed", message.format(key=key)))
-        if not changes and _is_conditional_gift(block):
+        if not changes and _is_gift_by_answers(block, depends=depends):
             for n in references.needed(block, after, at):
-                for key in _changes_of_question(kept.get(after.blocks[n].id), after.blocks[n]):
-                    field = placed[n][1].field(key)
-                    found[field] = Violation(field, "not_allowed", QUESTION_OF_GIFT.format(key=key))
+                found |= _question(kept, placed[n], QUESTION_OF_GIFT)
+    for n in dependence.questions:
+        found = {**_question(kept, placed[n], QUESTION_OF_END), **found}
     return list(found.values())
+
+
+def _question(
+    kept: Mapping[int | None, Block], placed: tuple[Block, BlockPath], message: str
+) -> dict[str, Violation]:
+    """The changes of a question, by their fields."""
+    block, block_path = placed
+    fields = {key: block_path.field(key) for key in _changes_of_question(kept.get(block.id), block)}
+    return {field: Violation(field, "not_allowed", message.format(key=key)) for key, field in fields.items()}
 
 
 def _kept(before: Script, after: Script) -> Mapping[int | None, Block]:
@@ -106,27 +140,35 @@ def _meanings(named: Sequence[Mention], script: Script, at: int) -> Sequence[obj
     ]
 
 
-def _links(was: Block | None, block: Block, after: Script) -> Iterator[tuple[str, str]]:
+def _links(
+    was: Block | None, block: Block, after: Script, *, depends: bool, is_new: bool
+) -> Iterator[tuple[str, str]]:
     for key in references.TEXTS_WITH_TOKENS:
         text = getattr(block, key)
-        if was is not None and text == getattr(was, key):
-            continue
-        if has_token_in_link(text, after):
+        is_written = was is None or text != getattr(was, key)
+        if is_written and has_token_in_link(text, after):
             yield key, TOKEN_OF_READERS
-        elif has_link(text) and (block.precondition or key in FEEDBACK):
+        elif has_link(text) and (is_new or (is_written and (depends or key in FEEDBACK))):
             yield key, LINK_OF_READERS
 
 
-def _gifts(was: Block | None, block: Block) -> Iterator[tuple[str, str]]:
-    gift = block.action_kind, block.action_config
-    if _is_conditional_gift(block) and (was is None or gift != (was.action_kind, was.action_config)):
+def _gifts(was: Block | None, block: Block, *, depends: bool, is_new: bool) -> Iterator[tuple[str, str]]:
+    is_written = was is None or (block.action_kind, block.action_config) != (
+        was.action_kind,
+        was.action_config,
+    )
+    if (is_written or is_new) and _is_gift_by_answers(block, depends=depends):
         yield "action_kind", GIFT_OF_READERS
 
 
-def _is_conditional_gift(block: Block) -> bool:
-    """Whether what a block gives depends on answers: by its condition, or as many XP as a score."""
+def _is_gift_by_answers(block: Block, *, depends: bool) -> bool:
+    """Whether what a block gives depends on answers: by who sees it, or as many XP as a score.
+
+    The service makes the gifts of the outro.
+    """
     config = block.action_config
-    return block.action_kind is not None and bool(block.precondition or (config and config.source_key))
+    is_by_score = config is not None and config.source_key is not None
+    return block.action_kind is not None and block.section != "outro" and (depends or is_by_score)
 
 
 def _changes_of_question(was: Block | None, block: Block) -> Iterator[str]:

@@ -15,7 +15,8 @@ statement per vote. Only members of the community earn anything.
 On anonymous projects nothing joins gifts to answers. The gifts of a move are stored encrypted, and given with
 the other gifts of the same hour (`gifts`). The conversation's state contains no gifts. The ledger has no
 session number, and its times are rounded to the day. A gift that would reveal an answer, because it depends
-on a score or a condition, is not given.
+on a score, a condition or an end that screens out, is not given. The gifts of the end are given to all who
+reach an end, also to those who are screened out.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from communities.services.people.members import LockedMember
 from surveys.engine.intake.fields import MAX_XP
 from surveys.engine.language import references
 from surveys.engine.rules import xp
+from surveys.engine.rules.dependence import depends_on_answers
 from surveys.engine.script import ActionConfig, Block, Script
 from surveys.engine.walk import runner
 from surveys.engine.walk.runner import State
@@ -43,7 +45,7 @@ from surveys.models import Conversation, Project
 from surveys.services.conversations import completions
 from surveys.services.conversations import gifts as deferred
 from surveys.services.conversations.gifts import AchievementGift, SealedMove, Source, XpGift
-from surveys.services.ground import anonymity
+from surveys.services.ground import anonymity, script_settings
 from surveys.services.scripts import outro
 from xp.models import XpEntry, default_name
 from xp.services import achievements, ledger
@@ -299,14 +301,23 @@ def gives(project: Project, settings: CommunitySettings, script: Script, state: 
     """Whether an action block gives a member something now, and has not given it in this walk."""
     if block.action_kind is None or block.id in state.fired:
         return False
-    if project.is_anonymous and block.precondition is not None:
-        return False  # the gift would reveal an answer
+    if project.is_anonymous and _tells_answers(project, script, block):
+        return False
     if block.action_kind != "give_xp":
         return True
     config = block.action_config or NO_CONFIG
     amount = xp_amount(project, script, state, config)
     gives_nothing = amount is None or (amount == 0 and config.source_key is None)
     return settings.gives_xp and not gives_nothing
+
+
+def _tells_answers(project: Project, script: Script, block: Block) -> bool:
+    """Whether a gift of the script would tell answers, because some people alone reach its block."""
+    at = script.index_by_id.get(block.id or 0)
+    if at is None:
+        return False
+    dependence = script_settings.depending(project, script)
+    return depends_on_answers(block, at, script, dependence)
 
 
 def _scope(recipient: Recipient, block: Block, *, ends: int = 0) -> str:

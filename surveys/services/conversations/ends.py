@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import Count
 
 from surveys.engine import where
+from surveys.engine.rules import dependence
 from surveys.engine.script import Script
 from surveys.engine.walk import runner
 from surveys.engine.walk.runner import State, Turn
@@ -39,11 +40,11 @@ def ended_early(project: Project, script: Script, turn: Turn) -> Turn:
         return turn
     holds = where.judge(script=script, state=turn.state)
     for each in project.ends:
-        decided_at = where.decided_at(each["where"], script=script)
+        decided_at = dependence.decided_at(each["where"], script=script)
         if decided_at is None or decided_at > turn.state.at:
             return turn
         if holds(each["where"]):
-            return runner.ended(script, turn) if each.get(script_settings.SCREEN_OUT) else turn
+            return runner.ended(script, turn) if each.get(dependence.SCREEN_OUT) else turn
     return turn
 
 
@@ -55,13 +56,13 @@ def outcome(project: Project, script: Script, state: State) -> str | None:
     if not _screens(project):
         return None
     end = chosen(project, script, state)
-    if end is None or not end.get(script_settings.SCREEN_OUT):
+    if end is None or not end.get(dependence.SCREEN_OUT):
         return None
     return SCREENED_OUT if project.is_anonymous else _outcome_of(end)
 
 
 def _screens(project: Project) -> bool:
-    return any(each.get(script_settings.SCREEN_OUT) for each in project.ends)
+    return any(each.get(dependence.SCREEN_OUT) for each in project.ends)
 
 
 def _outcome_of(end: Mapping[str, Any]) -> str:

@@ -80,7 +80,8 @@ class LoadedConversation:
         """A conversation under a row lock. An `actor` must be allowed to edit its project.
 
         Refuses a conversation that began before a change of the project's privacy, a conversation of a
-        deactivated person, and a partial imported response, which nobody can continue.
+        deactivated person, a partial imported response, which nobody can continue, and one that a merge of
+        its person left partial (rule 6.470).
         """
         conversation = repository.lock(conversation_id=conversation_id)
         if conversation is None:
@@ -94,6 +95,8 @@ class LoadedConversation:
             )
         if conversation.provider == Conversation.Provider.IMPORT and conversation.completed_at is None:
             raise Conflict("This response was imported: it takes no further answers.")
+        if conversation.is_superseded:
+            raise Conflict("You have two conversations here. Please go on with the other one.")
         loaded = cls.of(conversation, stops=stops)
         loaded.require_active()
         return loaded

@@ -2,6 +2,7 @@
 
     require_free(project, …)    at the beginning
     take(project, …)            at the end
+    require_place(project, …)   at an end that takes no place
     move(project, …)            when a completed vote changes
     free(project, …)            when a completed response is deleted
     add(project, …)             after an import, which has the `lock` since it began
@@ -49,6 +50,7 @@ SECONDS_OF_A_STATEMENT = 1  # then it is stopped, and smaller steps count what i
 LEASE = timedelta(minutes=1)  # longer than a step
 SECONDS_OF_A_TURN = 2.0  # then the worker does other work, such as further questions, before it continues
 WORDS = "We have all the answers that we need. Thank you for your interest!"
+MAX_COMPLETES = "settings.max_completes"
 _LOCK = "colloquy places:"
 _FIRST = uuid.UUID(int=0)
 _COMPLETED = "c.completed_at IS NOT NULL AND c.is_listed"
@@ -64,6 +66,7 @@ class Full(Conflict):
     def __init__(self, field: str, words: str, *, outcome: str = Conversation.FULL) -> None:
         message = f"`{field}` is reached: this project takes no more such responses."
         super().__init__(message, violations=[violation(field, "full", message)])
+        self.field = field
         self.words = words
         self.outcome = outcome
         self.response_id: uuid.UUID | None = None
@@ -106,7 +109,7 @@ def first_full(project: Project, state: State) -> Full | None:
     Keeps what had to be counted.
     """
     if project.max_completes is not None and _completed(project.pk) >= project.max_completes:
-        return Full("settings.max_completes", WORDS)
+        return Full(MAX_COMPLETES, WORDS)
     known = [
         (place, quota)
         for place, quota in enumerate(project.quotas)
@@ -138,11 +141,24 @@ def take(project: Project, response_id: uuid.UUID, state: State) -> None:
     lock(project)
     try:
         if project.max_completes is not None and _completed(project.pk) >= project.max_completes:
-            raise Full("settings.max_completes", WORDS)
+            raise Full(MAX_COMPLETES, WORDS)
         _fill(project, response_id, state, before={})
     except Full as refusal:
         refusal.response_id = response_id
         raise
+
+
+def require_place(project: Project, response_id: uuid.UUID, state: State) -> None:
+    """Refuse an end that takes no place of an anonymous project, with the words of one that takes a place.
+
+    Raises Full. Otherwise the gifts of a full project would be of people who are screened out.
+    """
+    lock(project)
+    full = first_full(project, state)
+    if full is not None:
+        refusal = full if full.field == MAX_COMPLETES else _full_of_quotas()
+        refusal.response_id = response_id
+        raise refusal
 
 
 @in_transaction
@@ -192,12 +208,17 @@ def _fill(project: Project, response_id: uuid.UUID, state: State, *, before: Map
         if change > 0 and counts[key].filled >= quota["limit"]:
             # Otherwise those who answer so again and again would learn when somebody else did (rule 7.120).
             if project.is_anonymous:
-                raise Full("settings.quotas", WORDS, outcome=f"{Conversation.FULL}:quotas")
+                raise _full_of_quotas()
             raise _full(place, quota, outcome=f"{Conversation.FULL}:{key}")
         changes[key] = change
     if not counts.keys() <= quotas.keys:
         script_settings.forget_counts(project.pk, but=[*quotas.keys])
     _add(project.pk, response_id, changes)
+
+
+def _full_of_quotas() -> Full:
+    """The refusal by a quota of an anonymous project, the same for all of them (rule 7.120)."""
+    return Full("settings.quotas", WORDS, outcome=f"{Conversation.FULL}:quotas")
 
 
 def free(project: Project, response_id: uuid.UUID) -> None:

@@ -220,19 +220,23 @@ def _complete(
 ) -> State:
     """Complete the conversation, count it for its respondent and give the gifts of the end.
 
-    Returns the state after that. A response that is screened out takes no place and gives nothing, and counts
-    for the limit of its respondent. Refuses a completion over the limits. Nameless respondents have no limit
-    of their own, nor have respondents whom an anonymous conversation no longer stores (rules 7.2 and 7.3).
+    Returns the state after that. A response that is screened out takes no place, and counts for the limit of
+    its respondent. It gives nothing, but on anonymous projects, where that would tell an answer, it gives
+    what a completion gives, and is refused by a full project, too (rule 1.181). Refuses a completion over the
+    limits. Nameless respondents have no limit of their own, nor have respondents whom an anonymous
+    conversation no longer stores (rules 7.2 and 7.3).
     """
     conversation, project, remembered = loaded.conversation, loaded.project, loaded.remembered
     if not is_screened_out:
         places.take(project, conversation.pk, state)
+    elif project.is_anonymous:
+        places.require_place(project, conversation.pk, state)
     conversation.completed_at = anonymity.rounded(project=project, at=at)
     conversation.session_number = None if project.is_anonymous else 1
     respondent = remembered.respondent if remembered else conversation.respondent
     if respondent is None:
         return state
-    recipient = None if is_screened_out else recipient
+    recipient = None if is_screened_out and not project.is_anonymous else recipient
     gifts = effects.due_at_end(recipient, loaded.script, state) if recipient else []
     due = [(gift.action, gift.scope) for gift in gifts]
     limit = respondents.most_completions(project)

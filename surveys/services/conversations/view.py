@@ -13,7 +13,8 @@ from django.utils.functional import cached_property
 
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
-from surveys.engine.language import piping
+from surveys.engine.language import markup, piping
+from surveys.engine.rules.script import has_link
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, follow_ups, prefill, presentation, runner
 from surveys.engine.walk.answers import Reply
@@ -25,7 +26,7 @@ from surveys.services.conversations import ends, further, tokens
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.tokens import TokenContext
-from surveys.services.ground import metadata
+from surveys.services.ground import metadata, script_settings
 from surveys.services.scripts import cache as script_cache
 from xp.services.standings import Totals
 
@@ -201,12 +202,26 @@ class WalkView(ABC):
         if not self._is_over:
             return ()
         blocks = [block for block in self.script.outro if block.action_kind is None or self.has_fired(block)]
-        shown = [self.present(self.state, block) for block in blocks]
+        shown = [self._without_links(self.present(self.state, block)) for block in blocks]
         if self.end is None or not self.end.message:
             return shown
         thanks = next((block for block in shown if block.type == "content_block"), _THANKS)
         others = (block for block in shown if block is not thanks)
         return [replace(thanks, prompt=self.end.message, description=None), *others]
+
+    def _without_links(self, block: Block) -> Block:
+        """A block of the outro whose links are words alone if another site would learn answers by who opens
+        them (rule 1.182).
+        """
+        if not self.project.is_anonymous or not any(map(has_link, (block.prompt, block.description))):
+            return block
+        if not script_settings.depending(self.project, self.script).shown_at_end:
+            return block
+        prompt, description = (
+            markup.escape(markup.plain(text)) if has_link(text) else text
+            for text in (block.prompt, block.description or "")
+        )
+        return replace(block, prompt=prompt, description=description or None)
 
     @cached_property
     def end(self) -> End | None:

@@ -25,6 +25,8 @@ PARAMETER = "weight_by"
 UNIT = 1_000_000_000  # One response without weights would have this weight.
 MOST = 1_000_000
 MOST_TOGETHER = 9_000_000_000  # The sum of the weights; in UNITs it fits into 64 bits.
+DOMINATES = 0.05  # One response has more of the weights than this share, …
+TIMES_THE_MEAN = 5  # … and more than so many times its part: among few responses each has a large share.
 USABLE = "usable"
 REASONS = ("missing", "not_a_number", "zero", "negative", "too_large")  # why a weight is not usable
 NUMBER = r"^ *[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9][0-9]?)? *$"
@@ -32,11 +34,12 @@ NUMBER = r"^ *[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9][0-9]?)? *$"
 _TEXT = "c.state->'fields'->>%s"
 _WEIGHT = f"CASE WHEN {_TEXT} ~ '{NUMBER}' THEN round(({_TEXT})::numeric, 9) END"
 _COUNTED = f"""
-    SELECT json_agg(json_build_array(reason, people, total::text, squares::text)) FROM (
+    SELECT json_agg(json_build_array(reason, people, total::text, squares::text, most::text)) FROM (
         SELECT CASE WHEN coalesce(text, '') = '' THEN 'missing' WHEN weight IS NULL THEN 'not_a_number'
                 WHEN weight < 0 THEN 'negative' WHEN weight = 0 THEN 'zero'
                 WHEN weight > {MOST} THEN 'too_large' ELSE '{USABLE}' END AS reason,
-            count(*) AS people, sum(weight) AS total, sum(weight * weight) AS squares
+            count(*) AS people, sum(weight) AS total, sum(weight * weight) AS squares,
+            max(weight) AS most
         FROM (
             SELECT {_TEXT} AS text, {_WEIGHT} AS weight
             FROM surveys_conversation c WHERE {{}} AND c.is_listed OFFSET 0
@@ -71,14 +74,16 @@ def part(name: str, where: str, values: Sequence[Any]) -> Part:
 
 
 def weighting(name: str, counted: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """How many responses have a weight, their sum, Kish's effective base, and who is left out and why.
+    """How many responses have a weight, their sum, Kish's effective base, the share of the largest weight,
+    and who is left out and why.
 
     Refuses weights that add up to too much.
     """
     found = {
-        reason: (people, float(total or 0), float(squares or 0)) for reason, people, total, squares in counted
+        reason: (people, float(total or 0), float(squares or 0), float(most or 0))
+        for reason, people, total, squares, most in counted
     }
-    count, total, squares = found.get(USABLE, (0, 0.0, 0.0))
+    count, total, squares, most = found.get(USABLE, (0, 0.0, 0.0, 0.0))
     if total > MOST_TOGETHER:
         refuse(
             PARAMETER, "too_large", f"The weights add up to more than {MOST_TOGETHER:,}, which is the limit."
@@ -89,6 +94,8 @@ def weighting(name: str, counted: Sequence[Sequence[Any]]) -> dict[str, Any]:
         "count": count,
         "weighted_count": total,
         "effective_count": effective(total, squares),
+        "largest_share": round(100 * most / total, 2) if total else 0.0,
+        "is_dominated": most > total * DOMINATES and most * count > total * TIMES_THE_MEAN,
         "left_out": {reason: found[reason][0] if reason in found else 0 for reason in REASONS},
     }
 

@@ -11,16 +11,17 @@ from communities.ground.web_addresses import is_link
 from surveys.engine import where
 from surveys.engine.language import piping
 from surveys.engine.language.lexer import ParseError
-from surveys.engine.rules import carrying
+from surveys.engine.rules import carrying, dependence
 from surveys.engine.rules.compared_values import Comparisons
+from surveys.engine.rules.dependence import SCREEN_OUT, Dependence
 from surveys.engine.rules.logic import MAX_SEARCHED
-from surveys.engine.rules.script import LINK_OF_ANONYMOUS, has_link, has_token_in_link
+from surveys.engine.rules.script import LINK_OF_ANONYMOUS, check_ends, has_link, has_token_in_link
 from surveys.engine.script import Block, Script, Violation
 from surveys.models import Project
 from surveys.services.ground import selecting
 
 RESPONSE_ID = "response_id"  # the token in addresses
-SCREEN_OUT = "screen_out"  # the key of an end
+ENDS = "settings.ends"
 
 
 def settle(project: Project, script: Script) -> list[Violation]:
@@ -36,11 +37,13 @@ def faults(project: Project, script: Script) -> Iterator[Violation]:
     """Yield the faults of expressions that the script does not allow, and of the addresses of ends."""
     has_address = any(each.get("url") or has_link(each.get("message")) for _, each in _items(project))
     searched: dict[str, int] = {}
+    is_readable = True
     for path, item in _items(project):
         if "where" in item:
             found = list(where.faults(item["where"], script=script, path=f"{path}.where"))
             yield from found or (_told_by_anonymous(path, item, has_address) if project.is_anonymous else ())
             setting = path.partition("[")[0]
+            is_readable &= not found
             if not found:
                 searched[setting] = searched.get(setting, 0) + where.searched(item["where"], script=script)
         if item.get(SCREEN_OUT) and project.is_poll:
@@ -56,11 +59,39 @@ def faults(project: Project, script: Script) -> Iterator[Violation]:
             limit = f"{MAX_SEARCHED:,} characters in texts by `in`"
             message = f"The expressions of `{setting}` look for more than {limit}."
             yield Violation(setting, "too_long", message)
+    if project.is_anonymous and is_readable:
+        for fault in check_ends(script, depending(project, script)):
+            yield Violation(ENDS, fault.code, f"`{ENDS}` and `{fault.field}` do not fit. {fault.message}")
+
+
+def depending(project: Project, script: Script, *, before: Script | None = None) -> Dependence:
+    """What the ends and quotas of a project make depend on answers.
+
+    `before` is the script that they refer to, if a write replaces that one by `script`. On anonymous projects
+    people who are screened out get what others get (rule 1.181), so only a quota decides who completes.
+    """
+
+    def carried(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        if before is None or before is script:
+            return list(items)
+        blocks = script.blocks
+        return [
+            {**each, "where": where.carried(each["where"], before=before, after=blocks)} for each in items
+        ]
+
+    if not project.ends and not project.quotas:
+        return dependence.NOTHING
+    return dependence.of_settings(
+        script,
+        ends=carried(project.ends),
+        quotas=carried(project.quotas),
+        rewards_all=project.is_anonymous,
+    )
 
 
 def _told_by_anonymous(path: str, item: Mapping[str, Any], has_address: bool) -> Iterator[Violation]:
     """Yield what an expression over answers would tell on an anonymous project: to another site by the end
-    that a browser reaches, or to a visitor by a quota's own words.
+    that a browser reaches, or to others by who still completes.
     """
     column = where.column_of_answer(item["where"])
     if column is None:
@@ -71,12 +102,12 @@ def _told_by_anonymous(path: str, item: Mapping[str, Any], has_address: bool) ->
             "and `language`: another site would learn the answers by the end that a browser reaches."
         )
         yield Violation(f"{path}.where", "not_allowed", message, column)
-    if "limit" in item and item.get("message"):
+    if "limit" in item:
         message = (
-            "On anonymous projects a quota over answers can have no `message`: a visitor would learn by it "
-            "what others answered."
+            "On anonymous projects the `where` of a quota can name only `field.<name>` and `language`: once "
+            "the quota is full, what others get for completing would tell how they have answered."
         )
-        yield Violation(f"{path}.message", "not_allowed", message)
+        yield Violation(f"{path}.where", "not_allowed", message, column)
 
 
 def doubts(project: Project, script: Script) -> Iterator[Violation]:

@@ -306,7 +306,7 @@ def _reached(source: PreviewScript, project: Project, state: State, block: Block
 
 def _ended(source: PreviewScript, project: Project, state: State) -> State:
     """The state with the effects of the end: the XP of a vote, and the actions of the outro."""
-    if ends.outcome(project, source.script, state) is not None:
+    if ends.outcome(project, source.script, state) is not None and not project.is_anonymous:
         return state
     settings = samples.settings_of(project)
     question = next((block for block in source.script.blocks if block.asks), None)

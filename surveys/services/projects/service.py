@@ -210,6 +210,7 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
         violations += script_rules.check_anonymous(stored_script)
     violations += _script_setting_faults(project, was)
     violations += access.settings_faults(actor=actor, after=project, before=was)
+    violations += _reward_faults(actor, project, was)
     if violations:
         refuse_all(violations)
     access.require_premium(actor=actor, after=project.delivery, before=was.delivery)
@@ -253,10 +254,28 @@ def _script_setting_faults(project: Project, was: Project) -> list[Violation]:
     script = scripts.load(project_id=project.pk, revision=was.revision)
     buckets = tuple(Bucket(bucket.name) for bucket in buckets_in_order(project))
     after = replace(script, scoring_enabled=project.scoring_enabled, buckets=buckets)
-    faults = script_settings.settle(project, after)
+    faults = script_settings.settle(project, outro.with_own_thanks(after, project))
     if not faults:
         script_settings.keep_counts(project, was.quotas, script, after)
     return faults
+
+
+def _reward_faults(actor: Actor, project: Project, was: Project) -> list[Violation]:
+    """The rewards of the end, if an actor who may not read responses changes them, and they would tell how
+    people have answered (rule 1.184).
+    """
+    if project.rewards == was.rewards or not project.gives_at_end:
+        return []
+    if access.may_read_people(actor=actor, project=project):
+        return []
+    script = scripts.load(project_id=project.pk, revision=was.revision)
+    if not script_settings.depending(was, script).completes:
+        return []
+    message = (
+        "`rewards`: only owners of the project and admins change this: `ends` or `quotas` name answers, and "
+        "what the end gives would tell others how somebody answered."
+    )
+    return [Violation("rewards", "not_allowed", message)]
 
 
 def _differs(updated: Project, was: Project) -> bool:
@@ -343,7 +362,7 @@ def become_anonymous(project: Project, script: Script) -> None:
     """
     before = project.privacy_mode
     project.privacy_mode = Project.PrivacyMode.ANONYMOUS
-    of_settings = script_settings.faults(project, script)
+    of_settings = script_settings.faults(project, outro.with_own_thanks(script, project))
     if any(chain(metadata.faults(project), of_settings, script_rules.check_anonymous(script))):
         project.privacy_mode = before
 

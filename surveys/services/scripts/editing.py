@@ -165,7 +165,13 @@ def telling_changes(*, actor: Actor | None, project: Project, plan: Plan) -> Seq
     block_paths = (*plan.ordered.block_paths, *outro_edits.paths_of(plan.script, plan.ordered))
     return [
         *script_settings.changed_meanings(project, plan.before, plan.script),
-        *telling.telling_changes(plan.before, plan.script, block_paths=block_paths),
+        *telling.telling_changes(
+            plan.before,
+            plan.script,
+            block_paths=block_paths,
+            dependence_before=script_settings.depending(project, plan.before),
+            dependence=script_settings.depending(project, plan.script, before=plan.before),
+        ),
     ]
 
 

@@ -2,6 +2,7 @@
 
     initial(project, settings)         the outro of a new project
     thanks(project, settings)          the community's thanks
+    with_own_thanks(script, project)   the script without the community's thanks
     updated(outro, project, was=…)     the outro after a change; existing blocks keep their ids and texts
     with_amounts(script, …)            with the XP that it gives now
 
@@ -16,9 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from communities import services as communities
 from communities.models import CommunitySettings
 from surveys.engine.intake.fields import MAX_XP
-from surveys.engine.rules.script import has_token_in_link
+from surveys.engine.rules.script import has_link, has_token_in_link
 from surveys.engine.script import ActionConfig, Block, Continue, Script
 from surveys.models import Project
 from surveys.services.ground import field_groups
@@ -96,6 +98,20 @@ def thanks(project: Project, settings: CommunitySettings) -> Block:
         prompt=words,
         continue_=Continue(after="click", label=label) if label else None,
     )
+
+
+def with_own_thanks(script: Script, project: Project) -> Script:
+    """The script, with empty thanks if its thanks are the community's. An anonymous project shows these
+    without links where some people alone see them (rule 1.182).
+    """
+    if not any(has_link(block.prompt) for block in script.outro):
+        return script
+    words = thanks(project, communities.get_settings(community_id=project.community_id)).prompt
+    outro = tuple(
+        replace(block, prompt="") if block.name == THANK_YOU and block.prompt == words else block
+        for block in script.outro
+    )
+    return replace(script, outro=outro)
 
 
 def _giving(project: Project, described: Described) -> list[Block]:

@@ -305,7 +305,14 @@ def _broken_rules(
     )
     placed = zip((*script.blocks, *script.outro), block_paths, strict=True)
     hosts = pictures.faults(placed, before, invalid_fields=parsed.invalid_fields)
-    anonymous = script_rules.check_anonymous(script, block_paths) if project.is_anonymous else []
+    anonymous = []
+    if project.is_anonymous:
+        depending = script_settings.depending(project, script, before=before)
+        own = outro_blocks.with_own_thanks(script, project)
+        anonymous = [
+            *script_rules.check_anonymous(script, block_paths),
+            *script_rules.check_ends(own, depending, block_paths),
+        ]
     return [
         *script_settings.missed(project, before, script),
         *renamed,

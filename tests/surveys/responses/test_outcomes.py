@@ -137,9 +137,13 @@ def test_one_without_an_answer_is_no_response_and_is_not_counted(caller: Caller)
 
 def test_on_anonymous_projects_no_quota_is_named(caller: Caller) -> None:
     """Rule 6.292."""
-    project = opened(caller, privacy_mode="anonymous", quotas=[RED])
-    for _ in range(2):
-        finished(caller, project)
+    oslo = {"city": "Oslo"}
+    quotas = [{"where": 'field.city = "Oslo"', "limit": 1}]
+    fields = {"city": ["Oslo"]}
+    project = opened(caller, privacy_mode="anonymous", quotas=quotas, hidden_fields=fields)
+    for talk in [Talk(caller, project, metadata=oslo) for _ in range(2)]:
+        talk.answer("because")
+        last(caller, talk)
 
     row = Conversation.objects.get(outcome__isnull=False)
     assert (row.outcome, refused(caller, project)) == ("full:quotas", [0])

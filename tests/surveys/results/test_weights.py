@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from surveys.drawing.figures.weighting import words_of
 from surveys.services.counting import weights
 from tests.support.caller import Caller, faults
 from tests.support.surveys.panel import Person, panel, people
@@ -151,6 +152,24 @@ def test_responses_without_a_usable_weight_are_told(admin: Caller, project: dict
         "missing": 1, "not_a_number": 1, "zero": 1, "negative": 1, "too_large": 1,
     }  # fmt: skip
     assert results(admin, project)["weighting"] is None
+
+
+@pytest.mark.parametrize(
+    ("count", "heavy", "share", "is_dominated"),
+    [(40, "1000000", 100.0, True), (40, "1", 2.5, False), (4, "1", 25.0, False), (40, "7", 15.22, True)],
+)
+def test_one_response_that_has_much_of_the_weights_is_told(
+    admin: Caller, count: int, heavy: str, share: float, is_dominated: bool
+) -> None:
+    """Rule 6.471."""
+    some = [replace(each, weight=heavy if n == 0 else "1") for n, each in enumerate(MANY[:count])]
+    made = panel(admin, some, hidden_fields=FIELDS)
+
+    weighting = weighted(admin, made)["weighting"]
+
+    assert (weighting["largest_share"], weighting["is_dominated"]) == (share, is_dominated)
+    words = " ".join(words_of(weighting, noun="response"))
+    assert (f"One response has {share:,.2f} % of all weights." in words) is is_dominated
 
 
 @pytest.mark.parametrize("unit", ["1", "0.000000001", "2.5", "1e3"])

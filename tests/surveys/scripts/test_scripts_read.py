@@ -234,7 +234,7 @@ def test_a_member_reads_no_more_than_a_respondent_could_know(query, gives_xp):
     expected = [block | dict.fromkeys(SECRETS) for block in told]
     expected[0]["options"] = [option | {"score_values": None} for option in told[0]["options"]]
     assert answer.json() == whole.json() | {"blocks": expected, "warnings": []}
-    assert answer["ETag"] == whole["ETag"]
+    assert answer["ETag"] != whole["ETag"]
     assert b"forty" not in answer.content
     assert whole.json()["warnings"]
     assert [told[0][name] for name in SECRETS[1:5]] == [1, [1], QUIZ["when_correct"], QUIZ["when_incorrect"]]
@@ -266,3 +266,25 @@ def test_no_answer_to_a_member_tells_the_solutions():
     told += "".join(body or "" for body in Event.objects.values_list("body", flat=True)).encode()
     assert b"forty" not in told
     assert b'score_values":{' not in told
+
+
+@pytest.mark.parametrize("place", ["script", "script/blocks/{block}"])
+def test_a_read_without_solutions_is_neither_kept_nor_written_by_who_became_an_admin(place: str) -> None:
+    """Rule 1.186."""
+    admin = Caller()
+    made = admin.make(QUIZ, SUM, scoring_enabled=True)
+    admin.post(f"/projects/{made['id']}/open")
+    path = f"/projects/{made['id']}/{place.format(block=made['script']['blocks'][0]['id'])}"
+    seen = admin.beside("member").get(path)
+    admin.post(f"/projects/{made['id']}/close")
+    sent = seen.json() if "blocks" in place else {"blocks": seen.json()["blocks"]}
+
+    fresh = admin.get(path, **{"If-None-Match": seen["ETag"]})
+    write = admin.patch if "blocks" in place else admin.put
+    stale = write(path, sent, **{"If-Match": seen["ETag"]})
+
+    assert (fresh.status_code, fresh["ETag"], stale.status_code) == (200, '"1"', 409)
+    assert admin.get(path, **{"If-None-Match": fresh["ETag"]}).status_code == 304
+    assert admin.beside("member").get(path, **{"If-None-Match": seen["ETag"]}).status_code == 404
+    body = fresh.json() if "blocks" in place else {"blocks": fresh.json()["blocks"]}
+    assert write(path, body, **{"If-Match": fresh["ETag"]}).status_code == 200
