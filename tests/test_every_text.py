@@ -35,6 +35,7 @@ ADDRESSES = {
     "privacy_url",
     "logo_url",
     "background_url",
+    "allowed_origins",
 }
 SIGNS = {
     "color",

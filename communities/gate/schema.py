@@ -84,11 +84,9 @@ class AutoSchema(SpectacularSchema):
         operation["description"] += f"\n\n{self._who()}"
         responses = operation["responses"]
         for status, (description, examples) in words.REFUSALS.items():
-            applies = self._is_write() or status not in words.STATUSES_OF_WRITES
-            if applies or (status == "409" and getattr(self.view, "reads_conflict", False)):
-                responses.setdefault(status, _refusal(status, description, examples))
+            responses.setdefault(status, _refusal(status, description, examples))
         for status, response in responses.items():
-            _add_headers(response, status, is_write=self._is_write())
+            _add_headers(response, status)
         return operation
 
     def get_paginated_name(self, serializer_name: str) -> str:
@@ -149,7 +147,7 @@ def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     components = result.setdefault("components", {})
     components.setdefault("schemas", {}).update(words.COMPONENTS)
     components["securitySchemes"] = SECURITY
-    components["headers"] = words.HEADERS | words.HEADERS_OF_WRITES
+    components["headers"] = words.HEADERS
     return result
 
 
@@ -162,10 +160,10 @@ def _refusal(status: str, description: str, examples: list[words.Example]) -> di
     return {"description": description, "content": {"application/json": content}}
 
 
-def _add_headers(response: dict[str, Any], status: str, *, is_write: bool) -> None:
+def _add_headers(response: dict[str, Any], status: str) -> None:
     """Add the headers that matter with this status. The introduction names those that all responses have."""
     headers = response.setdefault("headers", {})
-    for name in words.HEADERS if status >= "400" else words.HEADERS_OF_WRITES if is_write else ():
+    for name in words.HEADERS if status >= "400" else ():
         headers[name] = {"$ref": f"#/components/headers/{name}"}
     headers.update(words.HEADERS_OF_STATUS.get(status, {}))
     if not headers:

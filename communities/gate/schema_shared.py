@@ -12,9 +12,13 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
+from communities.gate.schema_words import NAMES_OF_REFUSALS
+
 Schema = dict[str, Any]
 
 _JSON = "application/json"
+LONGEST_FURTHER_EXAMPLE = 1_000  # characters
+LEAST_REPEATED = 60  # characters of a description
 _SENT = "Request"  # The end of the names of components that describe bodies of requests.
 
 
@@ -27,6 +31,7 @@ def share(result: Schema, **_: Any) -> Schema:
     _clean(result)
     components["schemas"] |= _named_enums(result)
     _move_examples(result)
+    _shorten(components["schemas"])
     components["responses"] = _shared_responses(operations)
     components["parameters"] = _shared_parameters(operations)
     for kind in components:
@@ -94,6 +99,8 @@ def _clean(result: Schema) -> None:
     """Correct what drf-spectacular writes: types that are null twice, and its notes about enumerations."""
     for node in _walk(result):
         node.pop("x-spec-enum-id", None)
+        if "$ref" in node:
+            node.pop("example", None)
         if isinstance(node.get("type"), list):
             node["type"] = list(dict.fromkeys(node["type"]))
 
@@ -133,11 +140,14 @@ def _move(content: Schema, schemas: Schema) -> None:
 
 
 def _add_examples(schema: Schema, values: list[Any]) -> None:
-    """Add those that tell something new: not another example of an object with the same keys."""
+    """Add those that tell something new: not another example of an object with the same keys, nor another
+    long one.
+    """
     examples = schema.setdefault("examples", [])
     seen = [_shape(each) for each in examples]
     for value in values:
-        if _shape(value) not in seen:
+        is_long = bool(examples) and len(json.dumps(value)) > LONGEST_FURTHER_EXAMPLE
+        if _shape(value) not in seen and not is_long:
             examples.append(value)
             seen.append(_shape(value))
 
@@ -147,6 +157,25 @@ def _shape(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _shape(each) for key, each in value.items()}
     return [_shape(each) for each in value[:1]] if isinstance(value, list) else value is None
+
+
+def _shorten(schemas: Schema) -> None:
+    """Explain a field once: where another object has a field with the same long words, refer to the first.
+
+    Objects that are read come before those that are sent, and large ones before small ones.
+    """
+    explained: dict[tuple[str, str], str] = {}
+
+    def order(name: str) -> tuple[bool, int, str]:
+        return name.endswith((_SENT, "Patch")), -len(schemas[name].get("properties", ())), name
+
+    for owner in sorted(schemas, key=order):
+        for node in _walk(schemas[owner]):
+            for name, field in node.get("properties", {}).items():
+                words = field.get("description", "")
+                first = explained.setdefault((name, words), owner)
+                if first != owner and len(words) >= LEAST_REPEATED:
+                    field["description"] = f"As in `{first}`."
 
 
 def _name(reference: Schema) -> str:
@@ -210,13 +239,13 @@ def _shared_responses(operations: list[Schema]) -> Schema:
         json.dumps(response, sort_keys=True)
         for operation in operations
         for status, response in operation["responses"].items()
-        if status.isdecimal() and status >= "400"
+        if status >= "400" and status != "default"
     )
     named: Schema = {}
     for operation in operations:
         for status, response in operation["responses"].items():
             if count[json.dumps(response, sort_keys=True)] > 1:
-                name = _pascal(HTTPStatus(int(status)).phrase)
+                name = NAMES_OF_REFUSALS.get(status) or _pascal(HTTPStatus(int(status)).phrase)
                 if named.setdefault(name, response) == response:
                     operation["responses"][status] = _ref("responses", name)
     return named

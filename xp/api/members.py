@@ -280,7 +280,6 @@ class LeaderboardViewSet(CommunityViewSet):
     least_role = {
         "list": Role.MEMBER,
     }
-    reads_conflict = True
 
     @extend_schema(
         operation_id="leaderboard_list",

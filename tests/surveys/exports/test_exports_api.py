@@ -78,7 +78,17 @@ def test_each_format_is_a_file_with_all_headers_of_the_interface(admin, made, th
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert set(answer.headers) >= set(RATE_HEADERS)
     assert "Content-Length" not in answer.headers
+    assert answer["Accept-Ranges"] == "none"
     assert three[1].encode() in answer.getvalue() or format in PACKED
+
+
+def test_a_part_of_a_file_cannot_be_asked_for(admin, made, three):
+    """Rule 11.85."""
+    answer = export(admin, made, "?format=csv", Range="bytes=0-3")
+
+    assert (answer.status_code, answer["Accept-Ranges"]) == (200, "none")
+    assert "Content-Range" not in answer
+    assert ids(answer) == three
 
 
 def test_a_csv_is_made_where_nothing_else_is_asked_for(admin, made, three):
