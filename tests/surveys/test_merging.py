@@ -27,7 +27,7 @@ from communities.services.mail import mails
 from communities.services.mail.mails import Message
 from communities.services.people import memberships, source_tokens
 from surveys.models import Completion, Conversation, PersonalLink, Project
-from surveys.services.conversations import admission
+from surveys.services.conversations import admission, moves
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.saving import LimitReached
 from surveys.services.ground import anonymity
@@ -147,11 +147,9 @@ def test_two_conversations_of_one_person_complete_once(
     block = scenario.script(made).blocks[1].id
 
     with pytest.raises(Conflict):
-        conversations.answer(
-            conversation_id=theirs.pk, raw={"block_id": block, "value": "late"}, at=LUNCHTIME
-        )
+        moves.answer(conversation_id=theirs.pk, raw={"block_id": block, "value": "late"}, at=LUNCHTIME)
     with pytest.raises(Conflict):
-        conversations.back(conversation_id=theirs.pk, at=LUNCHTIME)
+        moves.back(conversation_id=theirs.pk, at=LUNCHTIME)
 
     if not completes_first:
         _answer(made, keep, "two")

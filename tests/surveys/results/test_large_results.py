@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from communities.ground.errors import InvalidRequest, Unavailable
+from communities.ground.statements import Part
 from surveys.models import Project
 from surveys.services.counting import counts as counting
 from surveys.services.counting import crossing as crossing_counts
@@ -311,7 +312,7 @@ def test_an_expression_that_takes_too_long_is_stopped_everywhere_and_not_begun_a
     made = made_of(3)
     boss = Caller(community=made.community)
     chosen = Selection(where='Q0 = "red"')
-    slow = "pg_sleep(0.04) IS NOT NULL", []
+    slow: Part = "pg_sleep(0.04) IS NOT NULL", []
     monkeypatch.setattr(selecting, "MOST_SECONDS", 0.06)
     monkeypatch.setattr(counting, "CONVERSATIONS_AT_ONCE", 1)
     monkeypatch.setattr(selecting._Compiler, "condition", lambda *_: slow)

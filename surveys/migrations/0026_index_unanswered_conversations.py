@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     atomic = False  # the index is built without a lock on its table
 
-    dependencies = [("surveys", "0024_responses_that_are_screened_out")]
+    dependencies = [("surveys", "0025_texts_of_reminders")]
 
     operations = [
         AddIndexConcurrently(
