@@ -15,7 +15,10 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 from django.apps import apps
+from django.contrib.staticfiles.handlers import StaticFilesHandler
 from django.core.signals import request_finished, request_started
+from django.http import HttpRequest
+from django.utils.cache import patch_cache_control
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.support.browser import host_site
@@ -76,23 +79,24 @@ class Contexts:
         self._browser = browser
         self._free: dict[str, list[BrowserContext]] = defaultdict(list)
 
-    def take(self, options: dict[str, Any]) -> BrowserContext:
-        """A context with these options of Playwright's `new_context`."""
-        key = json.dumps(options, sort_keys=True)
-        context = self._free[key].pop() if self._free[key] else self._browser.new_context(**options)
+    def open(self, options: dict[str, Any]) -> Page:
+        """An empty page in a context with these options of Playwright's `new_context`."""
+        free = self._free[json.dumps(options, sort_keys=True)]
+        is_new = not free
+        context = self._browser.new_context(**options) if is_new else free.pop()
         context.set_default_timeout(TIMEOUT)
-        return context
+        page = context.new_page()
+        if not is_new:
+            session = context.new_cdp_session(page)
+            origin = {"origin": options["base_url"], "storageTypes": "local_storage,indexeddb,cache_storage"}
+            session.send("Storage.clearDataForOrigin", origin)
+            session.detach()
+        return page
 
     def give_back(self, options: dict[str, Any], context: BrowserContext) -> None:
-        """Empty a context for the next test: cookies, storage, permissions, routes."""
-        storage = context.new_page()
-        session = context.new_cdp_session(storage)
+        """Empty a context for the next test: cookies, permissions, routes. Its storage needs a page."""
         for page in context.pages:
-            if page is not storage:
-                page.close()
-        origin = {"origin": options["base_url"], "storageTypes": "local_storage,indexeddb,cache_storage"}
-        session.send("Storage.clearDataForOrigin", origin)
-        storage.close()
+            page.close()
         context.clear_cookies()
         context.clear_permissions()
         context.unroute_all()
@@ -109,13 +113,15 @@ class Windows:
         self.complaints: list[str] = []
 
     def open(self, path: str = "", *, phone: bool = False, **options: object) -> Page:
-        """A page in a context of its own: with cookies, storage and the size of nobody else."""
+        """A page in a context of its own: with cookies, storage and the size of nobody else.
+
+        Nothing moves without `reduced_motion="no-preference"`: drawing each frame takes as long as the page.
+        """
         if phone:
             options = {"viewport": PHONE, "has_touch": True, "is_mobile": True, **options}
-        options = {"base_url": self.address, "viewport": DESK, **options}
-        context = self._contexts.take(options)
-        self._taken.append((options, context))
-        page = context.new_page()
+        options = {"base_url": self.address, "viewport": DESK, "reduced_motion": "reduce", **options}
+        page = self._contexts.open(options)
+        self._taken.append((options, page.context))
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         if path:
@@ -140,8 +146,21 @@ def choices_wait_for_the_button(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def contexts(chromium: Browser) -> Contexts:
-    return Contexts(chromium)
+def contexts(chromium: Browser) -> Iterator[Contexts]:
+    """Static files stay in the caches of contexts, as with the names that an installation gives them.
+
+    The editor alone has forty, and browsers would ask for each again with every page.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        serve = StaticFilesHandler.serve
+
+        def serve_for_long(handler: StaticFilesHandler, request: HttpRequest) -> Any:
+            response: Any = serve(handler, request)
+            patch_cache_control(response, max_age=3600, immutable=True)
+            return response
+
+        patched.setattr(StaticFilesHandler, "serve", serve_for_long)
+        yield Contexts(chromium)
 
 
 @pytest.fixture(scope="session")

@@ -145,7 +145,7 @@ def test_the_button_stays_in_view(windows: Any, other_site: HostSite, size: Any,
         {**TEXT, "prompt": "First?", "required": False}, {**block, "prompt": "Which one?"}
     )
     other_site.show(made, before=WORDS, after=WORDS)
-    page = windows.open(viewport=size, reduced_motion="reduce")
+    page = windows.open(viewport=size)
     page.goto(other_site.address)
     page.locator("iframe").scroll_into_view_if_needed()
     frame = page.frame_locator("iframe")

@@ -17,7 +17,7 @@ TOP = "document.querySelector('iframe').getBoundingClientRect().top"
 
 
 def open_host(windows, other_site, made, *, size=DESK, **options):
-    page = windows.open(viewport=size, reduced_motion="reduce", **options)
+    page = windows.open(viewport=size, **options)
     page.goto(other_site.address)
     return page
 
@@ -194,7 +194,7 @@ def test_an_error_below_a_long_question_is_in_view(windows, other_site):
 def test_a_frame_without_scripts_is_brought_into_view_after_each_page(windows, other_site):
     made = scenario.project(LONG, SHORT)
     other_site.show(made, before=WORDS, after=WORDS)
-    page = windows.open(reduced_motion="reduce")
+    page = windows.open()
     page.route("**/s/*", without_scripts)
     page.goto(other_site.address)
     frame = page.frame_locator("iframe")

@@ -190,7 +190,7 @@ def test_the_first_page_weighs_less_than_60_kilobytes(windows):
 
 def test_a_step_comes_without_moving_what_stands(windows):
     made = scenario.project(CHOICE, {**CHOICE, "prompt": "Second."}, {**CHOICE, "prompt": "Third."})
-    page = windows.open(f"/s/{made.slug}")
+    page = windows.open(f"/s/{made.slug}", reduced_motion="no-preference")
     choose(page, "red")
     go_on(page)
     question(page, "Second.")

@@ -21,7 +21,7 @@ ROW = {**CHOICE, "required": True, "group": "The evening"}
 def test_a_tick_takes_the_error_away_and_moves_nothing(windows: Any, check_every_look: Any) -> None:
     """Rule 6.211."""
     made = scenario.project(SEVERAL, TEXT)
-    page = windows.open(f"/s/{made.slug}", reduced_motion="reduce")
+    page = windows.open(f"/s/{made.slug}")
     go_on(page)
     expect(page.locator(".error")).to_contain_text(NEEDED)
     box = control(page, "red")

@@ -20,7 +20,7 @@ CHANGEABLE: dict[str, Any] = {
 @pytest.mark.parametrize("has_script", [True, False])
 def test_vote_change_and_take_back(windows, check_accessibility, has_script):
     made = scenario.project({**SAYING, "prompt": "One question."}, CHOICE, **CHANGEABLE)
-    page = windows.open(f"/s/{made.slug}", java_script_enabled=has_script, reduced_motion="reduce")
+    page = windows.open(f"/s/{made.slug}", java_script_enabled=has_script)
     expect(page.locator("#history")).to_contain_text("One question.")
     if has_script:
         check_accessibility(page)

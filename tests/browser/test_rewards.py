@@ -39,9 +39,9 @@ def at(windows: Any, made: Any, member: Member, **how: Any) -> Page:
 @pytest.mark.parametrize(
     "how",
     [
-        {},
+        {"reduced_motion": "no-preference"},
         {"phone": True, "color_scheme": "dark"},
-        {"reduced_motion": "reduce", "forced_colors": "active"},
+        {"forced_colors": "active"},
         {"java_script_enabled": False},
     ],
 )
@@ -104,7 +104,7 @@ def test_the_bar_is_as_long_as_the_way_that_is_done(windows, locale):
     CommunitySettings.objects.update_or_create(community=scenario.community(), defaults={"locale": locale})
     member = scenario.member()
     award(member, 330)
-    page = at(windows, project(QUESTION, giving(xp_amount=120)), member, reduced_motion="reduce")
+    page = at(windows, project(QUESTION, giving(xp_amount=120)), member)
     choose(page, "red")
     go_on(page)
     question(page, "Here you are.")
@@ -147,7 +147,7 @@ def test_the_outcome_of_a_quiz_is_still_in_sight_at_its_end(windows, size):
     closing = [{"type": "content_block", "prompt": outcome}, {"type": "content_block", "prompt": "A badge."}]
     asked = [{**QUESTION, "prompt": f"Which colour on move {move}?"} for move in range(1, 5)]
     made = scenario.project(*asked, *closing, max_completes_per_user=None)
-    page = windows.open(f"/s/{made.slug}", viewport=size, reduced_motion="reduce")
+    page = windows.open(f"/s/{made.slug}", viewport=size)
     for block in asked:
         question(page, block["prompt"])
         choose(page, "red")

@@ -224,7 +224,8 @@ def test_back_changes_an_answer(windows, has_script):
 
 @pytest.mark.parametrize("words", ["A short answer.", "A long answer. " * 60])
 def test_on_a_phone_the_last_exchange_is_whole_or_away_and_the_question_in_the_upper_half(windows, words):
-    page = windows.open(f"/s/{scenario.project(TEXT, TEXT, TEXT).slug}", phone=True)
+    address = f"/s/{scenario.project(TEXT, TEXT, TEXT).slug}"
+    page = windows.open(address, phone=True, reduced_motion="no-preference")
 
     for number in (1, 2):
         page.locator("#field").fill(words)
@@ -354,7 +355,7 @@ def test_letters_elsewhere_choose_nothing(windows):
 
 def test_a_timed_statement_goes_on_by_itself(windows):
     made = scenario.project({**SAYING, "continue_": Continue("pause", 1)}, TEXT)
-    page = windows.open(f"/s/{made.slug}")
+    page = windows.open(f"/s/{made.slug}", reduced_motion="no-preference")
 
     expect(page.locator(".typing")).to_have_class(re.compile(r"\bon\b"))
     question(page, "Prompt 1.")
