@@ -124,8 +124,8 @@ def address_of(project_id: int, tab: str) -> str:
 def _opens(tab: str, actor: Actor, project: Project) -> bool:
     """Whether a tab opens for an actor who may see the project.
 
-    Those of the script and the settings tell more than the interface tells role member, so members need
-    access to this project (rule 1.88). Those of responses check each part themselves.
+    The tabs of the script and the settings show more than the interface shows to role member. A member
+    therefore needs access to this project (rule 1.88). The tabs of responses check each part themselves.
     """
     return tab in SELECTING or access.may_read_solutions(actor=actor, project=project)
 
