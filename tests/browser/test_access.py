@@ -56,7 +56,14 @@ class Club:
         PersonalLink.objects.create(
             project=self.project, member=self.member, created_at=now, mailed_at=now, expires_at=now
         )
-        reminders.plan(actor=boss.actor, project_id=self.project.pk, due_at=now + timedelta(days=2), at=now)
+        reminders.plan(
+            actor=boss.actor,
+            project_id=self.project.pk,
+            due_at=now + timedelta(days=2),
+            subject="Once more",
+            text="Hello [name]",
+            at=now,
+        )
         analysis(self.project, "failed", error="The AI provider did not answer.", created_at=now)
 
     def at(self, name: str) -> str:
