@@ -56,9 +56,14 @@ class Club:
         PersonalLink.objects.create(
             project=self.project, member=self.member, created_at=now, mailed_at=now, expires_at=now
         )
-        words = {"subject": "Reminder", "text": "Please answer."}
-        due_at = now + timedelta(days=2)
-        reminders.plan(actor=boss.actor, project_id=self.project.pk, due_at=due_at, at=now, **words)
+        reminders.plan(
+            actor=boss.actor,
+            project_id=self.project.pk,
+            due_at=now + timedelta(days=2),
+            subject="Once more",
+            text="Hello [name]",
+            at=now,
+        )
         analysis(self.project, "failed", error="The AI provider did not answer.", created_at=now)
 
     def at(self, name: str) -> str:

@@ -232,10 +232,10 @@ def test_a_reminder_that_was_planned_without_a_text_has_the_suggested_one(scene:
 @pytest.mark.parametrize("name", ["subject", "text"])
 def test_a_reminder_needs_a_subject_and_a_text(scene: Scene, name: str) -> None:
     """Rule 12.520."""
-    changes: dict[str, Any] = {name: " "}
+    blank: dict[str, Any] = {name: " "}
 
     with pytest.raises(InvalidRequest, match=f"Write a {name}."):
-        scene.plan(**changes)
+        scene.plan(**blank)
 
     assert not Reminder.objects.exists()
 

@@ -135,7 +135,7 @@ def test_questions_that_were_removed_are_left_out(owner: Caller, project: dict[s
 
 def test_a_copy_in_the_community_has_the_dashboard(owner: Caller, project: dict[str, Any]) -> None:
     """Rule 6.431."""
-    sent = {
+    sent: dict[str, Any] = {
         **NOTHING,
         "title": "At a glance",
         "block_ids": ids(project, "recommend", "colour"),
