@@ -109,6 +109,7 @@ WRITES: dict[str, tuple[str, str, Any, Action | None]] = {
     ),
     "conversation.back": ("post", "/conversations/{response}/back", None, None),
     "conversation.go_on": ("post", "/conversations/{spoken}/continue", None, None),
+    "conversation.create_token": ("post", "/conversations/{spoken}/tokens", {}, None),
 }
 RECORDED = {action: row for action, row in WRITES.items() if row[3]}
 

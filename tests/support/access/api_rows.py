@@ -94,6 +94,7 @@ TABLE: dict[str, Row] = {
     "conversation.answer": Row(OWN_OR_ANY, 200, {"block_id": "{text_id}", "value": "Because"}),
     "conversation.back": Row(OWN_OR_ANY, 200),
     "conversation.go_on": Row(OWN_OR_ANY, 200, None, TALK),
+    "conversation.create_token": Row(OWN_OR_ANY, 201, {}, TALK),
     "template.list": Row(EVERYBODY, 200),
     "template.retrieve": Row(EVERYBODY, 200),
     "link.list": Row(OWN_OR_ANY, 200),
