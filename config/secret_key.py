@@ -36,13 +36,13 @@ def is_right() -> bool:
 
     The key may be one of SECRET_KEY_FALLBACKS.
     """
-    row = KeyFingerprint.objects.first()
+    row = KeyFingerprint.objects.only("fingerprint").first()
     return row is None or _key_of(row) is not None
 
 
 def is_current() -> bool:
     """Return whether SECRET_KEY itself, and not a key of SECRET_KEY_FALLBACKS, is the database's key."""
-    row = KeyFingerprint.objects.first()
+    row = KeyFingerprint.objects.only("fingerprint").first()
     return row is None or _key_of(row) == settings.SECRET_KEY
 
 
