@@ -214,7 +214,7 @@ def check_ends(
         return []
     every = (*script.blocks, *script.outro)
     paths = block_paths or [BlockPath(f"{path}[{n}]") for n in range(len(every))]
-    found = []
+    found: list[Violation] = []
     for at, (block, block_path) in enumerate(zip(every, paths, strict=False)):
         if not dependence.decides(at, script):
             continue

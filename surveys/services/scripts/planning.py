@@ -305,7 +305,7 @@ def _broken_rules(
     )
     placed = zip((*script.blocks, *script.outro), block_paths, strict=True)
     hosts = pictures.faults(placed, before, invalid_fields=parsed.invalid_fields)
-    anonymous = []
+    anonymous: list[Violation] = []
     if project.is_anonymous:
         depending = script_settings.depending(project, script, before=before)
         own = outro_blocks.with_own_thanks(script, project)
