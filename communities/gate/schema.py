@@ -84,7 +84,9 @@ class AutoSchema(SpectacularSchema):
         operation["description"] += f"\n\n{self._who()}"
         responses = operation["responses"]
         for status, (description, examples) in words.REFUSALS.items():
-            responses.setdefault(status, _refusal(status, description, examples))
+            applies = self._is_write() or status not in words.STATUSES_OF_WRITES
+            if applies or (status == "409" and getattr(self.view, "reads_conflict", False)):
+                responses.setdefault(status, _refusal(status, description, examples))
         for status, response in responses.items():
             _add_headers(response, status)
         return operation

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from communities.gate.schema_words import NAMES_OF_REFUSALS
-
 Schema = dict[str, Any]
 
 _JSON = "application/json"
@@ -239,13 +237,13 @@ def _shared_responses(operations: list[Schema]) -> Schema:
         json.dumps(response, sort_keys=True)
         for operation in operations
         for status, response in operation["responses"].items()
-        if status >= "400" and status != "default"
+        if status.isdecimal() and status >= "400"
     )
     named: Schema = {}
     for operation in operations:
         for status, response in operation["responses"].items():
             if count[json.dumps(response, sort_keys=True)] > 1:
-                name = NAMES_OF_REFUSALS.get(status) or _pascal(HTTPStatus(int(status)).phrase)
+                name = _pascal(HTTPStatus(int(status)).phrase)
                 if named.setdefault(name, response) == response:
                     operation["responses"][status] = _ref("responses", name)
     return named

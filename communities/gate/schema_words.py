@@ -167,54 +167,55 @@ def _error(code: str, message: str) -> Example:
     return {"error": code, "message": message}
 
 
-_TOO_LARGE = (
-    "The body is larger than 1 MiB (8 MiB for an import of responses and for a questionnaire). It was not "
-    "read, and the connection is closed."
-)
-_REFUSED = {
-    "400": "A value breaks a rule, or the request could not be read; `violations` names each wrong field.",
-    "401": "There is no API key, or it is not valid.",
-    "403": "The key's role or scope does not allow this, or the community's tier lacks the feature.",
-    "404": "There is no such object in the key's community.",
-    "409": "The object's state does not allow it, it has changed since the tag of `If-Match`, or the "
-    "Idempotency-Key is in use, was used for another request, or its response was not kept.",
-    "413": _TOO_LARGE,
-    "415": "The body is not JSON in UTF-8, or is compressed.",
-}
-_FAULTS = {
-    "500": "An error on our side. `X-Request-Id` names the request in our log.",
-    "503": "The service cannot answer now. Retry after `Retry-After` seconds.",
-}
-
-
-def _list(meanings: dict[str, str]) -> str:
-    return "\n".join(f"- `{status}`: {meaning}" for status, meaning in meanings.items())
-
-
-# The meaning of each group of statuses, and an example for each error code. They are the same everywhere, so
-# operations list only those that have a form of their own.
+# The meaning of each status, and an example for each error code.
 REFUSALS: dict[str, tuple[str, list[Example]]] = {
-    "4XX": (
-        _list(_REFUSED),
+    "400": (
+        "A value breaks a rule, or the request could not be read; `violations` names each wrong field.",
         [
             {
                 "error": "invalid_request",
                 "message": "`name` must not be blank.",
                 "violations": [{"field": "name", "code": "blank", "message": "`name` must not be blank."}],
-            },
-            _error("missing_api_key", "Send the API key in the header X-API-Key."),
-            _error("forbidden", "This needs a key of role admin or above; this key's role is creator."),
-            _error("not_found", "There is no such object."),
-            _error("conflict", "This Idempotency-Key was used for another request."),
+            }
         ],
     ),
+    "401": (
+        "There is no API key, or it is not valid.",
+        [
+            _error("missing_api_key", "Send the API key in the header X-API-Key."),
+            _error("invalid_api_key", "This API key is not valid."),
+        ],
+    ),
+    "403": (
+        "The key's role or scope does not allow this, or the community's tier lacks the feature.",
+        [_error("forbidden", "This needs a key of role admin or above; this key's role is creator.")],
+    ),
+    "404": (
+        "There is no such object in the key's community.",
+        [_error("not_found", "There is no such object.")],
+    ),
+    "409": (
+        "The object's state does not allow it, it has changed since the tag of `If-Match`, or the "
+        "Idempotency-Key is in use, was used for another request, or its response was not kept.",
+        [_error("conflict", "This Idempotency-Key was used for another request.")],
+    ),
+    "413": (
+        "The body is larger than 1 MiB (8 MiB for an import of responses and for a questionnaire). It was "
+        "not read, and the connection is closed.",
+        [_error(*MESSAGES[413])],
+    ),
+    "415": ("The body is not JSON in UTF-8, or is compressed.", [_error(*MESSAGES[415])]),
     "429": (
         "Too many requests within a minute. Wait `retry_after` seconds.",
         [{"error": "rate_limit_exceeded", "retry_after": 12}],
     ),
-    "5XX": (_list(_FAULTS), [_error(*MESSAGES[500]), _error(*MESSAGES[503])]),
+    "500": ("An error on our side. `X-Request-Id` names the request in our log.", [_error(*MESSAGES[500])]),
+    "503": (
+        "The service cannot answer now. Retry after `Retry-After` seconds.",
+        [_error(*MESSAGES[503])],
+    ),
 }
-NAMES_OF_REFUSALS = {"4XX": "Refused", "429": "TooManyRequests", "5XX": "Fault"}
+STATUSES_OF_WRITES = {"409", "413", "415"}
 
 PAGINATION_EXAMPLE = {"page": 1, "per_page": 25, "total": 1, "has_more": False}
 COMPONENTS: dict[str, dict[str, Any]] = {
@@ -298,27 +299,19 @@ HEADERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "integer"},
     },
 }
+_RETRY_AFTER = {"type": "integer", "minimum": 1}
 HEADERS_OF_STATUS: dict[str, dict[str, dict[str, Any]]] = {
-    "4XX": {
+    "401": {
         "WWW-Authenticate": {
-            "description": "Of a `401`: how to send a key.",
+            "description": "How to send a key.",
             "schema": {"type": "string", "const": CHALLENGE},
-        },
-        "Retry-After": {
-            "description": "Of a `409`: seconds to wait, if waiting helps.",
-            "schema": {"type": "integer", "minimum": 1},
-        },
+        }
+    },
+    "409": {
+        "Retry-After": {"description": "Seconds to wait, if waiting helps.", "schema": _RETRY_AFTER},
     },
     "429": {
-        "Retry-After": {
-            "description": "Seconds to wait. That is enough.",
-            "schema": {"type": "integer", "minimum": 1},
-        }
+        "Retry-After": {"description": "Seconds to wait. That is enough.", "schema": _RETRY_AFTER},
     },
-    "5XX": {
-        "Retry-After": {
-            "description": "Of a `503`: seconds to wait.",
-            "schema": {"type": "integer", "minimum": 1},
-        }
-    },
+    "503": {"Retry-After": {"description": "Seconds to wait.", "schema": _RETRY_AFTER}},
 }

@@ -38,6 +38,8 @@ from colloquy_client.types import (
     Covers,
     CreatedLinks,
     CrossTable,
+    Dashboard,
+    DashboardRequest,
     Delivery,
     DeliveryList,
     DeliveryStatus,
@@ -102,6 +104,8 @@ from colloquy_client.types import (
     Template,
     TemplateList,
     TemplateWithScript,
+    Token,
+    TokenRequest,
     VerifiedSource,
     VerifiedSourceList,
     Webhook,
@@ -201,6 +205,11 @@ def conversations_continue(conversation_id: str, body: MoveRequest | None = None
     return Call("POST", f"conversations/{segment(conversation_id)}/continue", body=body)
 
 
+def conversations_create_token(conversation_id: str, body: TokenRequest | None = None) -> Call[Token]:
+    """Let a page lead a conversation."""
+    return Call("POST", f"conversations/{segment(conversation_id)}/tokens", body=body)
+
+
 def deliveries_get(delivery_id: str) -> Call[DeliveryWithBody]:
     """Read a delivery."""
     return Call("GET", f"deliveries/{segment(delivery_id)}")
@@ -287,9 +296,11 @@ def members_get(member_id: str) -> Call[Member]:
     return Call("GET", f"members/{segment(member_id)}")
 
 
-def members_update(member_id: str, body: MemberPatch | None = None) -> Call[Member]:
+def members_update(
+    member_id: str, body: MemberPatch | None = None, *, if_match: str | None = None
+) -> Call[Member]:
     """Change a member."""
-    return Call("PATCH", f"members/{segment(member_id)}", body=body)
+    return Call("PATCH", f"members/{segment(member_id)}", body=body, if_match=if_match)
 
 
 def members_data_get(member_id: str) -> Call[Person]:
@@ -359,19 +370,23 @@ def projects_get(project_id: str) -> Call[Project]:
     return Call("GET", f"projects/{segment(project_id)}")
 
 
-def projects_put(project_id: str, body: ProjectRequest | None = None) -> Call[Project]:
+def projects_put(
+    project_id: str, body: ProjectRequest | None = None, *, if_match: str | None = None
+) -> Call[Project]:
     """Change a project."""
-    return Call("PUT", f"projects/{segment(project_id)}", body=body)
+    return Call("PUT", f"projects/{segment(project_id)}", body=body, if_match=if_match)
 
 
-def projects_patch(project_id: str, body: ProjectPatch | None = None) -> Call[Project]:
+def projects_patch(
+    project_id: str, body: ProjectPatch | None = None, *, if_match: str | None = None
+) -> Call[Project]:
     """Change some fields of a project."""
-    return Call("PATCH", f"projects/{segment(project_id)}", body=body)
+    return Call("PATCH", f"projects/{segment(project_id)}", body=body, if_match=if_match)
 
 
-def projects_delete(project_id: str) -> Call[None]:
+def projects_delete(project_id: str, *, if_match: str | None = None) -> Call[None]:
     """Delete a project."""
-    return Call("DELETE", f"projects/{segment(project_id)}")
+    return Call("DELETE", f"projects/{segment(project_id)}", if_match=if_match)
 
 
 def analysis_get(project_id: str, *, ai: bool | None = None, status: Covers | None = None) -> Call[Analysis]:
@@ -512,6 +527,23 @@ def projects_close(project_id: str) -> Call[Project]:
 def conversations_begin(project_id: str, body: ConversationRequest | None = None) -> Call[Conversation]:
     """Begin a conversation."""
     return Call("POST", f"projects/{segment(project_id)}/conversations", body=body)
+
+
+def dashboards_get(project_id: str) -> Call[Dashboard]:
+    """Read the dashboard of a project."""
+    return Call("GET", f"projects/{segment(project_id)}/dashboard")
+
+
+def dashboards_put(
+    project_id: str, body: DashboardRequest, *, if_match: str | None = None
+) -> Call[Dashboard]:
+    """Keep a dashboard of a project."""
+    return Call("PUT", f"projects/{segment(project_id)}/dashboard", body=body, if_match=if_match)
+
+
+def dashboards_delete(project_id: str, *, if_match: str | None = None) -> Call[None]:
+    """Remove the dashboard of a project."""
+    return Call("DELETE", f"projects/{segment(project_id)}/dashboard", if_match=if_match)
 
 
 def links_list(
@@ -710,9 +742,9 @@ def responses_get(response_id: str) -> Call[Response]:
     return Call("GET", f"responses/{segment(response_id)}")
 
 
-def responses_delete(response_id: str) -> Call[None]:
+def responses_delete(response_id: str, *, if_match: str | None = None) -> Call[None]:
     """Delete a response."""
-    return Call("DELETE", f"responses/{segment(response_id)}")
+    return Call("DELETE", f"responses/{segment(response_id)}", if_match=if_match)
 
 
 def readings_put(block_id: str, response_id: str, body: ReadingRequest) -> Call[Response]:
@@ -737,9 +769,11 @@ def settings_get() -> Call[CommunitySettings]:
     return Call("GET", "settings")
 
 
-def settings_patch(body: CommunitySettingsPatch | None = None) -> Call[CommunitySettings]:
+def settings_patch(
+    body: CommunitySettingsPatch | None = None, *, if_match: str | None = None
+) -> Call[CommunitySettings]:
     """Change a community's settings."""
-    return Call("PATCH", "settings", body=body)
+    return Call("PATCH", "settings", body=body, if_match=if_match)
 
 
 def verified_sources_list(
@@ -764,14 +798,16 @@ def webhooks_get(webhook_id: str) -> Call[Webhook]:
     return Call("GET", f"webhooks/{segment(webhook_id)}")
 
 
-def webhooks_patch(webhook_id: str, body: WebhookPatch | None = None) -> Call[Webhook]:
+def webhooks_patch(
+    webhook_id: str, body: WebhookPatch | None = None, *, if_match: str | None = None
+) -> Call[Webhook]:
     """Change a webhook."""
-    return Call("PATCH", f"webhooks/{segment(webhook_id)}", body=body)
+    return Call("PATCH", f"webhooks/{segment(webhook_id)}", body=body, if_match=if_match)
 
 
-def webhooks_delete(webhook_id: str) -> Call[None]:
+def webhooks_delete(webhook_id: str, *, if_match: str | None = None) -> Call[None]:
     """Delete a webhook."""
-    return Call("DELETE", f"webhooks/{segment(webhook_id)}")
+    return Call("DELETE", f"webhooks/{segment(webhook_id)}", if_match=if_match)
 
 
 def deliveries_list(

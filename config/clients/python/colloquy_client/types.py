@@ -521,6 +521,7 @@ class CommunitySettings(TypedDict):
     thank_you_custom_label: str | None
     allow_sign_up: bool
     require_second_factor: bool
+    allowed_origins: list[str]
 
 
 CommunitySettingsDefaultAnonymousMode: TypeAlias = Literal["yes", "no", "more_anonymous"]
@@ -546,6 +547,7 @@ class CommunitySettingsPatch(TypedDict):
     thank_you_custom_label: NotRequired[str | None]
     allow_sign_up: NotRequired[bool]
     require_second_factor: NotRequired[bool]
+    allowed_origins: NotRequired[list[str]]
 
 
 CommunitySettingsThankYouType: TypeAlias = Literal["default", "form_standard", "custom"]
@@ -694,6 +696,22 @@ class CrossTest(TypedDict):
 CrossTestName: TypeAlias = Literal[
     "chi-squared test", "chi-squared test with Yates' correction", "Fisher's exact test"
 ]
+
+
+class Dashboard(TypedDict):
+    title: str
+    block_ids: list[int]
+    where: str | None
+    weight_by: str | None
+    is_shared: bool
+
+
+class DashboardRequest(TypedDict):
+    title: NotRequired[str]
+    block_ids: list[int]
+    where: NotRequired[str | None]
+    weight_by: NotRequired[str | str | None]
+    is_shared: NotRequired[bool]
 
 
 class Deletion(TypedDict):
@@ -2018,6 +2036,16 @@ class ThemeRequest(TypedDict):
     pinned: NotRequired[bool]
 
 
+class Token(TypedDict):
+    token: str
+    conversation_id: str
+    expires_at: str
+
+
+class TokenRequest(TypedDict):
+    expires_in: NotRequired[int]
+
+
 class Unmet(TypedDict):
     where: str
     what: str
@@ -2132,6 +2160,8 @@ class Weighting(TypedDict):
     count: int
     weighted_count: float
     effective_count: float
+    largest_share: float
+    is_dominated: bool
     left_out: LeftOut
 
 
