@@ -60,8 +60,8 @@ def faults(project: Project, script: Script) -> Iterator[Violation]:
             message = f"The expressions of `{setting}` look for more than {limit}."
             yield Violation(setting, "too_long", message)
     if project.is_anonymous and is_readable:
-        for fault in check_ends(script, depending(project, script)):
-            yield Violation(ENDS, fault.code, f"`{ENDS}` and `{fault.field}` do not fit. {fault.message}")
+        for told in check_ends(script, depending(project, script)):
+            yield Violation(ENDS, told.code, f"`{ENDS}` and `{told.field}` do not fit. {told.message}")
 
 
 def depending(project: Project, script: Script, *, before: Script | None = None) -> Dependence:
@@ -93,7 +93,7 @@ def _told_by_anonymous(path: str, item: Mapping[str, Any], has_address: bool) ->
     """Yield what an expression over answers would tell on an anonymous project: to another site by the end
     that a browser reaches, or to others by who still completes.
     """
-    column = where.column_of_answer(item["where"])
+    column = dependence.column_of_answer(item["where"])
     if column is None:
         return
     if "url" in item and has_address:

@@ -29,6 +29,7 @@ from surveys.engine.language.expression_tree import ExpressionNode, Literal, Nam
 from surveys.engine.language.formulas import DIGITS, MAX_EXPONENT
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.values import Operand, Value
+from surveys.engine.rules import dependence
 from surveys.engine.script import CALCULATED, CHOICES, SCALES, Block, Script, Violation
 from surveys.engine.walk import answers
 from surveys.services.ground import metadata
@@ -357,7 +358,7 @@ class _Compiler:
         return _joined("coalesce(jsonb_exists_any({}, {}), FALSE)", known, _forms(left))
 
     def _meaning(self, name: str) -> int | str | None:
-        return name if name == whole_responses.LANGUAGE else references.resolve(name, self.script)
+        return name if name == dependence.LANGUAGE else references.resolve(name, self.script)
 
     def _value(self, name: str) -> _Compiled:
         meaning = self._meaning(name)
@@ -367,7 +368,7 @@ class _Compiler:
             return _text((f"{self.state}->'fields'->>%s", [key]))
         if meaning is not None and meaning in references.variables(self.script):
             return _number(self._variable(meaning))
-        if meaning == whole_responses.LANGUAGE:
+        if meaning == dependence.LANGUAGE:
             return _text((f"{self.state}->>'language'", []))
         return Operand(None)
 

@@ -24,9 +24,9 @@ from zoneinfo import available_timezones
 from communities.ground.errors import refuse
 from communities.ground.rounding import Rounding
 from communities.ground.statements import Part, fetch_rows
-from surveys.engine import where as whole_responses
 from surveys.engine.language import references
 from surveys.engine.language.values import plain_digits
+from surveys.engine.rules import dependence
 from surveys.engine.script import CALCULATED, SCALES, Block, Script
 from surveys.engine.statistics import SEGMENT_TYPES, DistributionEntry
 from surveys.models import Project, Theme
@@ -37,7 +37,7 @@ from surveys.services.ground import selecting
 from surveys.services.ground.anonymity import rounding_of
 
 FIELD = "field."
-LANGUAGE = whole_responses.LANGUAGE
+LANGUAGE = dependence.LANGUAGE
 COMPLETED = "completed."
 PERIODS = ("day", "week", "month")
 GROUPS = "groups"

@@ -32,7 +32,7 @@ BY_FIELD = {"ends": [{"where": 'field.city = "Oslo"', "screen_out": True}]}
 EARLIER = {"ends": [{"where": RED, "message": "Bye."}, *BY_FIELD["ends"]]}
 CITY = {"hidden_fields": {"city": ["Oslo"]}}
 CONDITION = {"show_when": {"block": "colour", "op": "neq", "value": "red"}}
-GIFT = {"type": "action_block", "name": "gift", "prompt": "Thanks.", "action_kind": "give_xp"}
+GIFT: Json = {"type": "action_block", "name": "gift", "prompt": "Thanks.", "action_kind": "give_xp"}
 GIFT |= {"action_config": {"xp_amount": 1}}
 LINK = {"type": "content_block", "name": "more", "prompt": "[Read](https://tracker.example/)"}
 THANKS = "Thanks! [Go on](https://tracker.example/)"
