@@ -23,6 +23,7 @@ EMPTY = "Never filled: a default, or an attribute that Django reads."
 IN_PLACE = {
     "communities/accounts/forms.py:Limited.words": EMPTY,
     "communities/accounts/providers/urls.py:urlpatterns": REGISTRY,
+    "communities/ground/transactions.py:ContextVar()": "A number for each thread.",
     "communities/staff/audit_trail.py:_projects": REGISTRY,
     "communities/staff/audit_trail.py:_sources": REGISTRY,
     "communities/staff/home.py:_attention": REGISTRY,

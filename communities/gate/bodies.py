@@ -234,7 +234,8 @@ def _load_long(raw: bytes, read_float: Callable[[str], object]) -> Any:
 def _integer(digits: str) -> int:
     if len(digits.removeprefix("-")) <= MOST_DIGITS:
         return int(digits)
-    return -BEYOND if digits.startswith("-") else BEYOND
+    beyond: int = BEYOND
+    return -beyond if digits.startswith("-") else beyond
 
 
 def _count_keys(value: object) -> int:

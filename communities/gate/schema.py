@@ -74,7 +74,7 @@ class AutoSchema(SpectacularSchema):
 
     def get_auth(self) -> list[dict[str, Any]]:
         view: Any = self.view  # a CommunityViewSet
-        token = [{"ConversationToken": []}] if view.action in view.of_tokens else []
+        token: list[dict[str, Any]] = [{"ConversationToken": []}] if view.action in view.of_tokens else []
         return [{"ApiKey": []}, *token]
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:

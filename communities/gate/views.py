@@ -208,7 +208,7 @@ class CommunityViewSet(viewsets.ViewSet):
     def hide(self, **kwargs: Any) -> None:
         """Raise NotFound if the caller's role must not see the object that the path names."""
 
-    def lock(self, **kwargs: Any) -> None:
+    def lock(self, *args: Any, **kwargs: Any) -> None:
         """Lock the object that the path names, exactly as the services that change it do."""
         raise NotImplementedError
 

@@ -130,7 +130,7 @@ class CodebookViewSet(OwnWorkViewSet):
     noun = "codebook"
     least_role = {"retrieve": Role.MEMBER, "partial_update": Role.CREATOR, "correct": Role.CREATOR}
 
-    def lock(self, *, project_id: int, block_id: int, **kwargs: Any) -> None:
+    def lock(self, *args: Any, project_id: int, block_id: int = 0, **kwargs: Any) -> None:
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_owner(actor=self.actor, project=project)
         codebook.question(project=project, block_id=block_id)

@@ -75,7 +75,7 @@ class OwnWorkViewSet(CommunityViewSet):
         if project_id is not None:
             lookup.seen(actor=self.actor, project_id=project_id, at=self.at)
 
-    def lock(self, *, project_id: int, **kwargs: Any) -> None:
+    def lock(self, *args: Any, project_id: int, **kwargs: Any) -> None:
         lookup.lock(actor=self.actor, project_id=project_id)
 
     def visible(self) -> ProjectQuerySet:

@@ -1,6 +1,7 @@
 """The key's community and its settings (rules 1.10 and 1.11)."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from django.conf.locale import LANG_INFO
@@ -13,7 +14,7 @@ from tests.factories import CommunityFactory
 from tests.support.api_requests import ask
 from tests.support.caller import Caller, faults, refusal
 
-AS_EVER = {
+AS_EVER: dict[str, Any] = {
     "locale": None,
     "time_zone": "UTC",
     "default_anonymous_mode": "no",

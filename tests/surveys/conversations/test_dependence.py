@@ -127,9 +127,7 @@ def test_editors_write_nothing_that_some_get_by_their_answers(name: str, mode: s
             update_project(actor=editor, project_id=row.pk, fields={"rewards": XP}, at=timezone.now())
         else:
             body = {"blocks": blocks}
-            script_writes.replace_script(
-                actor=editor, project_id=row.pk, body=body, revisions_allowed=None, at=timezone.now()
-            )
+            script_writes.replace_script(actor=editor, project_id=row.pk, body=body, at=timezone.now())
         refused = False
     except InvalidRequest:
         refused = True
@@ -158,9 +156,7 @@ def test_editors_change_no_question_that_decides_who_completes() -> None:
     def refused(*blocks: Json) -> set[str]:
         body = {"blocks": [{**each, "position": n} for n, each in enumerate(blocks)]}
         try:
-            script_writes.replace_script(
-                actor=editor, project_id=row.pk, body=body, revisions_allowed=None, at=timezone.now()
-            )
+            script_writes.replace_script(actor=editor, project_id=row.pk, body=body, at=timezone.now())
         except InvalidRequest as refusal:
             return {each["field"] for each in refusal.violations}
         return set()
