@@ -6,6 +6,7 @@ One page shows the step that the project's file is at, so it may be left and ope
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import wraps
 from urllib.parse import unquote
@@ -29,7 +30,7 @@ from communities.services.tenants.places import common_time_zones
 from communities.staff import refusals
 from communities.staff.site import time_zone_of
 from surveys.admin.frame import ProjectPage, Tab, project_tab
-from surveys.admin.results import reload_page
+from surveys.admin.results import refused, reload_page
 from surveys.models import Job, ResponseFile
 from surveys.services.exports.service import MEDIA_TYPES, file_name
 from surveys.services.imports import files, tables
@@ -185,23 +186,15 @@ def _choices(found: Questions, header: str, target: str, hint: str) -> Choices:
 @require_http_methods(["GET", "HEAD", "POST"])
 def page_of_file(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """The step of the project's file; POST changes the file, its matching or its step."""
-    if request.method != "POST":
-        return _draw(request, page)
     do = request.POST.get("do", "")
+    if do == "paste":
+        return _paste(request, page)
+    reads = do not in ("import", "discard") and ResponseFile.objects.filter(project=page.project).exists()
     try:
-        if do == "paste":
-            return _paste(request, page)
-        if do in ("update", "check", "before", "after"):
-            return _match(request, page, do)
-        if do == "change":
-            _change(page)
-        elif do == "import":
-            files.begin_import(actor=page.actor, project=page.project, at=page.at)
-        elif do == "discard":
-            files.discard(actor=page.actor, project=page.project)
-    except Refusal as refusal:
-        messages.error(request, refusal.message)
-    return HttpResponseRedirect(page.address("responses_import"), status=303)
+        with import_slot(community_id=page.project.community_id) if reads else nullcontext():
+            return _change(request, page, do) if request.method == "POST" else _draw(request, page)
+    except Unavailable as busy:
+        return refused(request, page, busy)
 
 
 @_owners_page
@@ -272,6 +265,21 @@ def _paste(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     return HttpResponseRedirect(page.address("responses_import"), status=303)
 
 
+def _change(request: HttpRequest, page: ProjectPage, do: str) -> HttpResponseBase:
+    try:
+        if do in ("update", "check", "before", "after"):
+            return _match(request, page, do)
+        if do == "change":
+            _match_again(page)
+        elif do == "import":
+            files.begin_import(actor=page.actor, project=page.project, at=page.at)
+        elif do == "discard":
+            files.discard(actor=page.actor, project=page.project)
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    return HttpResponseRedirect(page.address("responses_import"), status=303)
+
+
 def _match(request: HttpRequest, page: ProjectPage, do: str) -> HttpResponseBase:
     opened = files.look(actor=page.actor, project=page.project)
     if opened is None:
@@ -303,7 +311,7 @@ def _first(sent: QueryDict) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else 0
 
 
-def _change(page: ProjectPage) -> None:
+def _match_again(page: ProjectPage) -> None:
     """Go back to the matching."""
     opened = files.look(actor=page.actor, project=page.project)
     if opened is not None:
@@ -317,7 +325,7 @@ def _draw(
     form: MatchingForm | None = None,
     paste: PasteForm | None = None,
 ) -> HttpResponseBase:
-    opened = files.look(actor=page.actor, project=page.project)
+    opened = None if paste else files.look(actor=page.actor, project=page.project)
     context: dict[str, object] = {
         "back": page.address("responses"),
         "paste": paste or PasteForm(),

@@ -53,6 +53,10 @@ def plain(text: str) -> str:
     return " ".join(_DASHES.sub(" ", _BETWEEN.sub(" ", folded)).split()) or folded
 
 
+def _signs(text: str) -> tuple[int, ...]:
+    return tuple(map(text.count, SEPARATORS))
+
+
 @dataclass(frozen=True, slots=True)
 class Name(Generic[T]):
     """A text that names something. `kind` says what it is of it, such as its label."""
@@ -65,34 +69,42 @@ class Name(Generic[T]):
 class Names(Generic[T]):
     """Things by their names: by exact ones, else without case and spaces, else as `plain` writes them.
 
-    Each name is folded once.
+    Each name is folded once, and each text is looked up once for the same kinds.
     """
 
     def __init__(self, names: Iterable[Name[T]]) -> None:
         self._folded: dict[str, list[Name[T]]] = {}
-        self._known: dict[str, list[Name[T]]] = {}  # what was looked up
+        self._known: dict[tuple[str, Sequence[str]], list[Name[T]]] = {}  # what was looked up
+        self.signs = set[tuple[int, ...]]()  # how often a name has each separator
         self.longest = 0  # characters of a name
-        self.parts = 1  # most parts of a name that has separators
         for name in names:
             if text := sent_text(name.text):
                 self._folded.setdefault(plain(text), []).append(replace(name, text=text))
                 self.longest = max(self.longest, len(text))
-                signs = max(map(text.count, SEPARATORS))
-                self.parts = min(MOST_SEPARATED, max(self.parts, 1 + signs))
+                self.signs.add(_signs(text))
+        self.lengths = {  # how many parts of a list a name may be, by the separator, the most first
+            sign: sorted({1 + each[n] for each in self.signs if each[n] < MOST_SEPARATED}, reverse=True)
+            for n, sign in enumerate(SEPARATORS)
+        }
 
     def find(self, text: str, kinds: Sequence[str] = ("",)) -> list[Name[T]]:
         """The names, of the first kind that has any, that are most like a text. Several are no clear name."""
         if len(text) > 2 * self.longest + MORE_SPACES:
             return []
-        text = sent_text(text)
-        if text not in self._known:
+        known = self._known.get((text, tuple(kinds)))
+        if known is None:
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
-            self._known[text] = self._folded.get(plain(text), [])
-        alike = [name for name in self._known[text] if name.kind in kinds]
-        for fold in (str, cased, plain):
-            for kind in kinds if alike else ():
-                if found := [name for name in alike if name.kind == kind and fold(name.text) == fold(text)]:
+            known = self._known[text, tuple(kinds)] = self._likest(sent_text(text), kinds)
+        return known
+
+    def _likest(self, text: str, kinds: Sequence[str]) -> list[Name[T]]:
+        alike = [name for name in self._folded.get(plain(text), ()) if name.kind in kinds]
+        for fold in (str, cased, plain) if alike else ():
+            folded = fold(text)
+            same = [name for name in alike if fold(name.text) == folded]
+            for kind in kinds if same else ():
+                if found := [name for name in same if name.kind == kind]:
                     return found
         return []
 
@@ -113,17 +125,18 @@ def listed(
     A list of more than `most` options, and a second part that is none, end the search. Raises Unreadable for
     a text that is a label as a whole, and a list of labels.
     """
-    parts = text.split(separator)
+    parts, lengths = text.split(separator), names.lengths.get(separator, [1])
     options, unknown, start = list[T](), list[str](), 0
     while start < len(parts) and len(unknown) < 2:
         if not parts[start].strip():
             start += 1
             continue
-        for end in range(min(len(parts), start + names.parts), start, -1):
+        for end in (start + length for length in lengths if start + length <= len(parts)):
             part = separator.join(parts[start:end])
+            if (signs := _signs(part)) not in names.signs:
+                continue
             found = names.find(part, kinds)
-            signs = [found[0].text.count(sign) - part.count(sign) for sign in SEPARATORS] if found else []
-            if len(found) == 1 and not any(signs):
+            if len(found) == 1 and _signs(found[0].text) == signs:
                 if end - start > 1 and all(names.find(each, kinds) for each in parts[start:end]):
                     raise Unreadable(f"“{cut(part)}” may be one option, or several.")
                 options.append(found[0].thing)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from functools import partial
-from itertools import islice
+from itertools import accumulate, islice, zip_longest
 from zoneinfo import ZoneInfo
 
 from communities.ground.sent_text import sent_text
@@ -37,6 +37,8 @@ OWN_MARKS = tuple(each.text for each in Missing)
 NUMERIC_MARKS = ("-99", "-98", "-999", "999")
 MARKS = frozenset({*OWN_MARKS, *NUMERIC_MARKS, "na", "n/a", "#n/a", "null", ".", "-"})
 MAX_GUESSED = 500  # different cells of a column that show how its options are written, the most frequent ones
+MAX_COMPARED = 60_000  # signs of cells, in all columns that are read alike, that are read in each way
+SIGNS_OF_CELL = 20  # that a cell costs beside its own
 MAX_NUMERAL = 200  # characters of a number
 EXAMPLES = 2
 _TIME = re.compile(
@@ -150,7 +152,8 @@ class Readings:
         if len(ways.all) > 1 or way.key not in (*DATES, *NOTATIONS, "text"):
             yield ways.fault or f"Read as {way.words}."
         texts = 0
-        for cell, _ in counts.most_common(MAX_GUESSED) if ways.is_clear else ():
+        frequent = [cell for cell, _ in counts.most_common(MAX_GUESSED)]
+        for cell in frequent[: _affordable(frequent)] if ways.is_clear else ():
             try:
                 result = None if cell in marks else way.read(cell)
             except Unreadable:
@@ -215,8 +218,9 @@ class Readings:
         """The ways of columns that are read alike. Several that explain as much, but differ, are unclear."""
         possible = {index: self._possible(index) for index in group}
         scores, results = [], []
+        sample = self._sample(group)
         for n in range(len(possible[group[0]])):
-            read = [self._tried(possible[index][n], cell) for index in group for cell in self._sample(index)]
+            read = [self._tried(possible[index][n], cell) for index, cell in sample]
             odd = sum(isinstance(each, Choice) and (bool(each.text) or each.is_odd) for each in read)
             scores.append((read.count(None) + odd, read.count(None), n))
             results.append(read)
@@ -248,15 +252,23 @@ class Readings:
         except Unreadable:
             return None
 
-    def _sample(self, index: int) -> list[str]:
-        """The cells that show how a column is read."""
+    def _sample(self, group: Sequence[int]) -> list[tuple[int, str]]:
+        """The cells that show how columns are read, the most telling ones of each column first."""
+        ranks = zip_longest(*map(self._telling, group))
+        cells = [(n, cell) for rank in ranks for n, cell in zip(group, rank, strict=True) if cell is not None]
+        return cells[: _affordable([cell for _, cell in cells])]
+
+    def _telling(self, index: int) -> list[str]:
+        """The cells of a column that may tell ways apart. Those that all ways read alike are the last."""
         numbers, texts = self._counted(index)
         target, marks = self.matching.columns[index], self.marks(index)
         block = self.found.block(target)
         if target in TIMES or (block and block.format == "date"):
-            return list({cell[:11]: cell for cell in texts if cell not in marks}.values())
+            days = {cell[:11]: cell for cell in texts if cell not in marks}.values()
+            return sorted(days, key=lambda cell: cell[:4].isdigit())
         if block and block.type == "open_numeric":
-            return list({cell.translate(_ALIKE): cell for cell in texts if cell not in marks}.values())
+            patterns = {cell.translate(_ALIKE): cell for cell in texts if cell not in marks}.values()
+            return sorted(patterns, key=str.isdigit)
         if block is None or target.startswith("t:") or block.type == "open_text":
             return []
         return [cell for cell, _ in (numbers + texts).most_common(MAX_GUESSED) if cell not in marks]
@@ -286,8 +298,8 @@ class Readings:
             return [marks] if self.is_own else [marks, own_name]
         if block.type == "single_punch":
             return [Way(kind, kind, partial(self._single, block, kind)) for kind in KINDS]
-        sample = self._sample(index)
-        signs = [each for each in SEPARATORS if any(each in cell for cell in sample)]
+        sample = self._sample([index])
+        signs = [each for each in SEPARATORS if any(each in cell for _, cell in sample)]
         return [
             Way(f"{kind} {words}".rstrip(), f"{kind}{words and f', separated by {words}'}", read)
             for sign, words in {**{each: SEPARATORS[each] for each in signs}, "\0": ""}.items()
@@ -357,6 +369,12 @@ class Readings:
     def _point(self, block: Block, text: str) -> str:
         named = self.names(block).only(text, ("labels",))
         return named.value if named else _number(text, notation="point")
+
+
+def _affordable(cells: Sequence[str]) -> int:
+    """How many of the first cells may be read in each way; at least one. The last may be a long one."""
+    costs = accumulate((len(cell) + SIGNS_OF_CELL for cell in cells), initial=0)
+    return sum(cost < MAX_COMPARED for cost in islice(costs, len(cells)))
 
 
 def other_of(block: Block) -> Option | None:

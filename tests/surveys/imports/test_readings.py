@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import openpyxl
@@ -14,8 +16,10 @@ from communities.ground.errors import InvalidRequest
 from surveys.models import Project, ResponseFile
 from surveys.services.exports.cells import NumberText
 from surveys.services.imports import files, tables
+from surveys.services.imports import readings as reading_of_cells
 from surveys.services.imports.files import OpenFile
-from surveys.services.imports.readings import Readings
+from surveys.services.imports.names import Names
+from surveys.services.imports.readings import MAX_COMPARED, SIGNS_OF_CELL, Readings, Way
 from tests.support.caller import Caller
 from tests.support.staff import client_of
 from tests.support.surveys.import_files import csv_of, stored, table_of, take, worked
@@ -408,3 +412,92 @@ def test_the_page_says_how_columns_are_read_and_takes_another_choice(caller: Cal
     page = client.get(address).content.decode()
     assert "“12,500” is 12.5." in page
     assert "“NA” counts as no answer: 1 cell." in page
+
+
+LABELS = [f"Label {n} of a long list" for n in range(98)] + ["a;b;c;d;e;f;g;h"]
+LONG = {
+    **choice(type="multi_punch"),
+    "options": [{"value": f"v{n}", "label": text} for n, text in enumerate(LABELS)],
+}
+EXPENSIVE: dict[str, tuple[dict[str, Any], list[list[str]]]] = {
+    "long lists": (LONG, [["q"], *([";".join(LABELS[n % 9 : 95]).upper() + f"|{n}"] for n in range(60))]),
+    "columns of options": (
+        LONG,
+        [[f"q: {text}" for text in LABELS[:98]], *([f"{n} {m}" for m in range(98)] for n in range(60))],
+    ),
+    "numbers": (NUMBER, [["q"], *([f"{n:013b},5"] for n in range(4_000))]),
+    "days": (
+        {**TEXT, "format": "date"},
+        [["q"], *([f"{n % 28 + 1}/{n % 12 + 1}/{n}"] for n in range(1_000, 5_000))],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", EXPENSIVE)
+def test_the_cells_that_are_compared_are_limited_by_their_signs(
+    caller: Caller, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 12.621."""
+    block, table = EXPENSIVE[case]
+    rows = [[str(n) if n else "id", *row] for n, row in enumerate(table)]
+    opened = received(caller, caller.make_open(block), csv_of(*rows))
+    costs, possible = Counter[str](), Readings._possible
+
+    def noted(way: Way, cell: str) -> object:
+        costs[way.key] += len(cell) + SIGNS_OF_CELL
+        return way.read(cell)
+
+    def counted(self: Readings, index: int) -> list[Way]:
+        return [replace(way, read=partial(noted, way)) for way in possible(self, index)]
+
+    monkeypatch.setattr(Readings, "_possible", counted)
+    readings = readings_of(opened)
+    ways = [readings.ways(n) for n in range(1, len(rows[0]))]
+
+    longest = max(len(cell) + SIGNS_OF_CELL for row in table for cell in row)
+    whole = sum(len(cell) + SIGNS_OF_CELL for row in table[1:] for cell in row)
+    assert all(0 < cost < MAX_COMPARED + longest < whole for cost in costs.values()), costs
+
+    costs.clear()
+    assert list(readings.facts(1))
+    assert (sum(costs.values()) > 0) == ways[0].is_clear
+    assert sum(costs.values()) < MAX_COMPARED + longest
+
+
+def test_each_part_of_a_list_is_looked_up_once(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 12.621."""
+    cells = [";".join(LABELS[n : n + 40]) for n in range(20)]
+    opened = received(
+        caller, caller.make_open(LONG), csv_of(["id", "q"], *([str(n), cell] for n, cell in enumerate(cells)))
+    )
+    looked_up, likest = Counter[tuple[str, tuple[str, ...]]](), Names._likest
+
+    def counted(self: Names[Any], text: str, kinds: Any) -> Any:
+        looked_up[text, tuple(kinds)] += 1
+        return likest(self, text, kinds)
+
+    monkeypatch.setattr(Names, "_likest", counted)
+    ways = readings_of(opened).ways(1)
+
+    assert ways.all[0].key == "labels semicolons"
+    assert {*looked_up.values()} == {1}
+    assert {text for text, _ in looked_up if ";" not in text} <= {*LABELS}
+    assert len(looked_up) < 2 * len(LABELS)
+
+
+@pytest.mark.parametrize(
+    ("block", "alike", "telling"),
+    [
+        (NUMBER, [f"1{'0' * n}" for n in range(30)], "12,500"),
+        ({**TEXT, "format": "date"}, [f"2026-01-{n}" for n in range(10, 31)], "03/04/2026"),
+    ],
+)
+def test_cells_that_tell_ways_apart_are_compared_first(
+    caller: Caller, block: dict[str, Any], alike: list[str], telling: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 12.621."""
+    monkeypatch.setattr(reading_of_cells, "MAX_COMPARED", 40)
+    rows = [[str(n), cell] for n, cell in enumerate((*alike, telling))]
+    readings = readings_of(received(caller, caller.make_open(block), csv_of(["id", "q"], *rows)))
+
+    assert not readings.ways(1).is_clear
