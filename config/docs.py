@@ -36,7 +36,6 @@ from surveys.engine.language.values import Value, number_text
 from surveys.engine.script import Block
 from surveys.engine.walk import defaults
 
-TRIED_AT = "use-logic"  # the document with the field to try expressions
 DRAWN_IN = "write-a-script"
 NAMES = ("game", "stars", "age", "snacks")  # of the answers that an expression can be tried with
 

@@ -106,10 +106,6 @@ class Operation:
     refusals: Sequence[Refusal]
     samples: Sequence[Sample]
 
-    @property
-    def is_write(self) -> bool:
-        return self.method not in ("GET", "EVENT")
-
 
 @dataclass(frozen=True, slots=True)
 class Group:

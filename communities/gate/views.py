@@ -78,9 +78,10 @@ class CommunityViewSet(viewsets.ViewSet):
     the path, also from pages of other sites. `with_query` lists the writes that take query parameters.
     `with_lines` lists the writes whose body may be lines of JSON (`elements`). `with_files` lists the
     writes whose body contains a file, and `with_questionnaire` those with a larger one. `with_decimals` lists
-    the writes that receive numbers with a point as Decimals, with every digit that was sent. A viewset with
-    `lock` takes `If-Match`. `figures` are the paths of fields of its object that change without a write to
-    it. Actions raise refusals.
+    the writes that receive numbers with a point as Decimals, with every digit that was sent. `reads_conflict`
+    makes the OpenAPI description say that reading may be refused because of the object's state. A viewset
+    with `lock` takes `If-Match`. `figures` are the paths of fields of its object that change without a write
+    to it. Actions raise refusals.
     """
 
     noun: ClassVar[str]
@@ -92,6 +93,7 @@ class CommunityViewSet(viewsets.ViewSet):
     with_files: ClassVar[frozenset[str]] = frozenset()
     with_questionnaire: ClassVar[frozenset[str]] = frozenset()
     with_decimals: ClassVar[frozenset[str]] = frozenset()
+    reads_conflict: ClassVar[bool] = False
     figures: ClassVar[frozenset[str]] = frozenset()
     key: Caller
     actor: Actor
@@ -208,7 +210,7 @@ class CommunityViewSet(viewsets.ViewSet):
     def hide(self, **kwargs: Any) -> None:
         """Raise NotFound if the caller's role must not see the object that the path names."""
 
-    def lock(self, *args: Any, **kwargs: Any) -> None:
+    def lock(self, **kwargs: Any) -> None:
         """Lock the object that the path names, exactly as the services that change it do."""
         raise NotImplementedError
 

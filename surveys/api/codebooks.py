@@ -130,11 +130,11 @@ class CodebookViewSet(OwnWorkViewSet):
     noun = "codebook"
     least_role = {"retrieve": Role.MEMBER, "partial_update": Role.CREATOR, "correct": Role.CREATOR}
 
-    def lock(self, *args: Any, project_id: int, block_id: int = 0, **kwargs: Any) -> None:
-        project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
+    def lock(self, **kwargs: Any) -> None:
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=kwargs["project_id"])
         access.require_owner(actor=self.actor, project=project)
-        codebook.question(project=project, block_id=block_id)
-        codebook.lock(project=project, block_id=block_id)
+        codebook.question(project=project, block_id=kwargs["block_id"])
+        codebook.lock(project=project, block_id=kwargs["block_id"])
 
     @extend_schema(
         operation_id="codebooks_get",

@@ -84,8 +84,8 @@ class DashboardViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read the dashboard of a project",
         description=(
-            "The charts that staff have chosen, in their order, for keys that may read the project's "
-            "responses. Its figures are those of `…/analysis/results` with the same `where` and `weight_by`. "
+            "Returns the charts that staff have chosen, in their order, to keys that may read the project's "
+            "responses. The figures are those of `…/analysis/results` with the same `where` and `weight_by`. "
             "`404` for a project without a dashboard."
         ),
         responses=DashboardOut,
@@ -132,7 +132,8 @@ class DashboardViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Remove the dashboard of a project",
         description=(
-            "The address of the shared results shows all questions again. Removing it again changes nothing."
+            "Removes the dashboard: the address of the shared results shows all questions again. A second "
+            "removal changes nothing."
         ),
         responses={204: None},
     )

@@ -249,7 +249,7 @@ class ProjectSettingsIn(Group):
         required=False,
         help_text="Limits like `max_completes`, each for the responses that satisfy its `where`. One that "
         "names only `field.<name>` and `language` also refuses the beginning. Role member reads none. On "
-        "anonymous projects the refusal at the end names no quota, and one over answers has no `message`.",
+        "anonymous projects the refusal at the end names no quota, and no quota is over answers.",
     )
     max_begun_per_minute = StrictIntegerField(
         min_value=1,

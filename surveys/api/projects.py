@@ -75,8 +75,8 @@ class OwnWorkViewSet(CommunityViewSet):
         if project_id is not None:
             lookup.seen(actor=self.actor, project_id=project_id, at=self.at)
 
-    def lock(self, *args: Any, project_id: int, **kwargs: Any) -> None:
-        lookup.lock(actor=self.actor, project_id=project_id)
+    def lock(self, **kwargs: Any) -> None:
+        lookup.lock(actor=self.actor, project_id=kwargs["project_id"])
 
     def visible(self) -> ProjectQuerySet:
         return lookup.visible(actor=self.actor, at=self.at)

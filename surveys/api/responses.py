@@ -326,6 +326,9 @@ class ResponseViewSet(OwnWorkViewSet):
     with_query = frozenset({"create"})
     with_lines = frozenset({"create"})
 
+    def lock(self, **kwargs: Any) -> None:
+        responses.lock(response_id=kwargs["response_id"], actor=self.actor)
+
     @extend_schema(
         operation_id="responses_list",
         tags=[TAG],

@@ -310,6 +310,7 @@ PARTS = {
     ("communities/services/people/identities.py", "leave_unproven"),
     ("communities/services/people/identities.py", "_locked"),
     ("communities/services/inviting/invitations.py", "take"),
+    ("communities/services/people/memberships.py", "lock_to_change"),
     ("communities/services/people/platform_members.py", "_note_presence"),
     ("surveys/services/people/merging.py", "_merge_users"),
 }

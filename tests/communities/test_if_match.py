@@ -61,6 +61,22 @@ def test_every_object_that_can_be_read_and_changed_has_a_lock() -> None:
 
 
 @pytest.mark.django_db
+def test_a_response_that_has_changed_is_not_deleted() -> None:
+    """Rule 11.80."""
+    caller = Caller()
+    made = caller.make_open(TEXT, TEXT)
+    talk = caller.post(f"/projects/{made['id']}/conversations", {"external_id": "ann"}).json()
+    tags = []
+    for block in made["script"]["blocks"]:
+        caller.post(f"/conversations/{talk['id']}/answers", {"block_id": block["id"], "value": "So."})
+        tags.append(caller.get(f"/responses/{talk['id']}")["ETag"])
+
+    statuses = [caller.delete(f"/responses/{talk['id']}", **{"If-Match": tag}).status_code for tag in tags]
+
+    assert statuses == [409, 204]
+
+
+@pytest.mark.django_db
 @try_each("resource", RESOURCES)
 def test_a_write_based_on_an_older_version_is_refused_and_changes_nothing(resource: Resource) -> None:
     """Rule 11.80."""

@@ -11,7 +11,7 @@ from django.utils import timezone
 from communities.models import Member, User
 from surveys.chat import commands
 from surveys.models import Answer, Conversation, PersonalLink
-from surveys.services.conversations import admission, removal, unsent_answers
+from surveys.services.conversations import admission, moves, removal, unsent_answers
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import NotAdmitted
 from surveys.services.links import mailing
@@ -41,17 +41,18 @@ def deactivate(member: Member) -> None:
 
 # --- Every function that begins or moves a conversation ----------------------------------------------
 
-CHANGES_NOTHING = {"look", "get", "ask_platforms", "require_valid", "of"}
+CHANGES_NOTHING = {"look", "get", "has_ended", "ask_platforms", "require_valid", "of"}
 BY_STAFF = {"remove", "forget", "forget_left"}
 BY_WORKER = {"expire"}
 FUNCTIONS = [
     function
-    for module in (conversations, removal, unsent_answers)
+    for module in (conversations, moves, removal, unsent_answers)
     for name, function in vars(module).items()
     if inspect.isfunction(function)
     and function.__module__ == module.__name__
     and not name.startswith("_")
     and name not in CHANGES_NOTHING | BY_STAFF | BY_WORKER
+    and {"conversation_id", "project_id"} & {*inspect.signature(function).parameters}
 ]
 
 

@@ -155,8 +155,8 @@ class WebhookViewSet(CommunityViewSet):
         "redeliver": Role.ADMIN,
     }
 
-    def lock(self, *, webhook_id: int, **kwargs: Any) -> None:
-        webhooks.lock(community_id=self.actor.community_id, webhook_id=webhook_id)
+    def lock(self, **kwargs: Any) -> None:
+        webhooks.lock(community_id=self.actor.community_id, webhook_id=kwargs["webhook_id"])
 
     @extend_schema(
         operation_id="webhooks_list",

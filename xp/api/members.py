@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from django.utils.functional import cached_property
 from drf_spectacular.utils import OpenApiExample, PolymorphicProxySerializer, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -16,7 +17,6 @@ from communities.gate.idempotency import once
 from communities.gate.pagination import KeysetIn, PageIn, page_after
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
-from communities.ground.cached import cached_property
 from communities.ground.errors import refuse
 from communities.models import Member
 from communities.services.people import memberships
@@ -150,9 +150,9 @@ class MemberViewSet(CommunityViewSet):
     def _changes(self) -> dict[str, Any]:
         return self.read(MemberIn)
 
-    def lock(self, *, member_id: int, **kwargs: Any) -> None:
+    def lock(self, **kwargs: Any) -> None:
         memberships.lock_to_change(
-            community_id=self.actor.community_id, member_id=member_id, changes=self._changes
+            community_id=self.actor.community_id, member_id=kwargs["member_id"], changes=self._changes
         )
 
     @extend_schema(
@@ -280,6 +280,7 @@ class LeaderboardViewSet(CommunityViewSet):
     least_role = {
         "list": Role.MEMBER,
     }
+    reads_conflict = True
 
     @extend_schema(
         operation_id="leaderboard_list",

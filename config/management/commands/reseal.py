@@ -85,7 +85,8 @@ class Command(BaseCommand):
             )
         self.stdout.write(
             "Without SECRET_KEY_FALLBACKS, what its keys have signed ends: sessions of people who have not "
-            "come back since, cookies of respondents, and personal links and links in mails of before."
+            "come back since, cookies of respondents, personal links and links in mails of before, buttons "
+            "of messages in chat that were posted before, and cursors of the feed of changes."
         )
 
 

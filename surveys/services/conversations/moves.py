@@ -53,10 +53,9 @@ def answer(
     """Take the answer to the current block: `raw` has `block_id` and one way of answering (`walk.answers`).
 
     Following questions that are answered `ahead` are passed too. Sending the latest answer again changes
-    nothing. Refuses an answer to any other block, an invalid answer, and an answer after closing. With a
-    `step` (see `_is_elsewhere`), which also identifies the further question that is answered, a conversation
-    at another step is returned unchanged (`resumed`). With `stops` the conversation waits at its end for
-    `go_on`, if the project has a review.
+    nothing. Refuses an answer to any other block, an invalid answer, and an answer after closing. `step` also
+    identifies the further question that is answered: a conversation at another step is returned unchanged
+    (`resumed`). With `stops` the conversation waits at its end for `go_on`, if the project has a review.
     """
     loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor, stops=stops)
     if step is not None:

@@ -149,9 +149,10 @@ def take(project: Project, response_id: uuid.UUID, state: State) -> None:
 
 
 def require_place(project: Project, response_id: uuid.UUID, state: State) -> None:
-    """Refuse an end that takes no place of an anonymous project, with the words of one that takes a place.
+    """Refuse the end of a person who is screened out while the anonymous project is full, in the words that
+    others get. Raises Full.
 
-    Raises Full. Otherwise the gifts of a full project would be of people who are screened out.
+    Otherwise a reward of a full project would show who was screened out.
     """
     lock(project)
     full = first_full(project, state)

@@ -108,9 +108,12 @@ def _delete_some_responses(project_id: int, *, at: datetime) -> bool:
 
 @in_transaction
 def _delete_for_good(project_id: int, *, at: datetime) -> bool:
-    """Delete a project for good, and return whether it was still overdue under its lock."""
+    """Delete a project for good, and return whether it was still overdue under its lock.
+
+    A project that is still large is left to the worker that deletes its responses in batches.
+    """
     project = _lock_overdue(project_id, at=at)
-    if project is None:
+    if project is None or projects.is_large(project):
         return False
     history.record_deletion(Action.PROJECT_PURGED, project, actor=None, at=at)
     projects.delete_locked(project, at=at)

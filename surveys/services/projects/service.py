@@ -448,7 +448,7 @@ def delete_project(*, actor: Actor, project_id: int, at: datetime) -> None:
     if project.is_pending_at(at):
         communities.count_projects(community_id=actor.community_id, active=-1)
     history.record_deletion(Action.PROJECT_DELETED, project, actor=actor, at=at)
-    if _is_large(project):
+    if is_large(project):
         project.opens_at = project.closes_at = None
         project.deleted_at = at - UNDO_PERIOD
         project.save(update_fields=[*schedule.STATE, "deleted_at"])
@@ -461,7 +461,7 @@ def delete_some_responses(project: Project, *, at: datetime) -> bool:
     """Delete one batch of the conversations of a locked project that is deleted. Returns whether more are
     left than `delete_locked` should delete.
     """
-    if not _is_large(project):
+    if not is_large(project):
         return False
     values: Mapping[str, Any] = {
         "project": project.pk,
@@ -475,7 +475,7 @@ def delete_some_responses(project: Project, *, at: datetime) -> bool:
     return True
 
 
-def _is_large(project: Project) -> bool:
+def is_large(project: Project) -> bool:
     own = Conversation.objects.filter(project_id=project.pk).order_by()
     return len(own.values_list("pk", flat=True)[: LARGE + 1]) > LARGE
 

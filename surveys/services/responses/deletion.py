@@ -124,7 +124,7 @@ def forget_unanswered(*, at: datetime) -> int:
     """
     before = at - timedelta(days=settings.UNANSWERED_DAYS)
     unanswered = Conversation.objects.filter(
-        is_listed=False, completed_at__isnull=True, updated_at__lt=before
+        is_listed=False, completed_at__isnull=True, updated_at__lt=before, project__deleted_at__isnull=True
     ).order_by("updated_at", "pk")
     return change_each(
         unanswered,

@@ -235,15 +235,21 @@ def get(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> ResponseJson:
 @in_transaction
 def delete(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> None:
     """Delete a response, and remove it from counts, limits and quotes. On a poll this retracts the vote."""
-    conversation = repository.lock(conversation_id=response_id)
-    if conversation is None or not conversation.is_response:
-        raise NotFound(NO_RESPONSE)
-    access.require_owner(actor=actor, project=conversation.project, missing=NO_RESPONSE)
+    conversation = lock(response_id=response_id, actor=actor)
     quotes.remove(project_id=conversation.project_id, conversation_id=conversation.pk)
     removal.remove(conversation=conversation, at=at)
     history.record_response(
         Action.RESPONSE_DELETED, conversation.project, conversation.pk, actor=actor, at=at
     )
+
+
+def lock(*, response_id: uuid.UUID, actor: Actor) -> Conversation:
+    """Lock a response that the actor may delete. Raises NotFound."""
+    conversation = repository.lock(conversation_id=response_id)
+    if conversation is None or not conversation.is_response:
+        raise NotFound(NO_RESPONSE)
+    access.require_owner(actor=actor, project=conversation.project, missing=NO_RESPONSE)
+    return conversation
 
 
 def given_by(*, project: Project, user_id: int) -> Iterator[ResponseJson]:

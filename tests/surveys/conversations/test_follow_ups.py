@@ -485,7 +485,7 @@ def asked_about(caller: Caller, project_id: str, anthropic: Loopback) -> str:
     """What somebody else is asked after a short answer."""
     anthropic.queue(asks(QUESTION))
     talk = Talk(caller, project_id)
-    Conversation.objects.filter(pk=talk.id).update(respondent=None)
+    Conversation.objects.filter(pk=talk.id).update(respondent=None, user=None)
     talk.answer("The evenings")
     write(talk.id)
     return talk.move("continue").prompt if talk.step["follow_up"] else talk.prompt

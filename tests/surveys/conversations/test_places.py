@@ -57,9 +57,14 @@ def test_deleting_a_response_frees_its_place_also_for_one_who_waits() -> None:
     assert waiting.told["status"] == "completed"
 
 
-@pytest.mark.parametrize("privacy", ["transparent", "anonymous"])
 @pytest.mark.parametrize(
-    "settings", [{"max_completes": 3}, {"quotas": [{**RED, "limit": 3, "message": None}]}]
+    ("settings", "privacy"),
+    [
+        ({"max_completes": 3}, "transparent"),
+        ({"max_completes": 3}, "anonymous"),
+        ({"quotas": [{**RED, "limit": 3, "message": None}]}, "transparent"),
+        ({"quotas": [{"where": 'NOT field.x = "other"', "limit": 3, "message": None}]}, "anonymous"),
+    ],
 )
 def test_eight_at_one_time_do_not_exceed_the_limit(settings: dict[str, Any], privacy: str) -> None:
     caller = Caller()

@@ -182,7 +182,7 @@ function segment(id: string | undefined): string {
 
 /**
  * Returns the event in the body of a webhook, exactly as received. Throws an error if no signature fits the secret, or
- * if the request is from more than five minutes away. The same event may arrive again: recognise it by its `id`.
+ * if its time differs from the clock by more than five minutes. The same event may arrive again: recognise it by its `id`.
  */
 export async function verify(
   body: string,
@@ -202,7 +202,7 @@ export async function verify(
       .map((each) => crypto.subtle.verify("HMAC", key, decoded(each.slice(3)), signed)),
   );
   if (!fits.includes(true)) throw new Error("The webhook has no signature of this secret.");
-  if (!(Math.abs(at - Number(stamp)) <= 300)) throw new Error("The webhook is from more than five minutes away.");
+  if (!(Math.abs(at - Number(stamp)) <= 300)) throw new Error("The time of the webhook differs from the clock by more than five minutes.");
   return JSON.parse(body) as Schemas["WebhookEvent"];
 }
 
