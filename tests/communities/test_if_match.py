@@ -64,7 +64,7 @@ def test_every_object_that_can_be_read_and_changed_has_a_lock() -> None:
 def test_a_response_that_has_changed_is_not_deleted() -> None:
     """Rule 11.80."""
     caller = Caller()
-    made = caller.make_open(TEXT, TEXT)
+    made = caller.make_open(TEXT, TEXT, delivery={"audience": {"participation": "open_web"}})
     talk = caller.post(f"/projects/{made['id']}/conversations", {"external_id": "ann"}).json()
     tags = []
     for block in made["script"]["blocks"]:
