@@ -26,7 +26,7 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 GUIDES = ("own-pages", "keep-a-copy", "receive-webhooks", "write-a-script", "move-to-colloquy", "versions")
 STRICT = 'set -euo pipefail\ncurl() { command curl --no-progress-meter --fail-with-body "$@"; }\n'
 # What the demonstration has no object for, or the community no files of.
-NOT_THERE = {"analysis_get", "analysis_cross_table"}
+NOT_THERE = {"analysis_get", "analysis_cross_table", "dashboards_get"}
 WRITES = {
     "api_keys_create",
     "conversations_begin",

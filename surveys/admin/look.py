@@ -181,17 +181,21 @@ def preview(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     return _drawn(_walk(project, page.at), community, previews.brand_of(project))
 
 
-@require_safe
 def community_preview(request: HttpRequest, community_id: int) -> HttpResponse:
     """A sample question with the brand of a community and of the address, for the frame on its page.
 
-    With `notes`, as for a project.
+    With `notes`, as for a project. Raises Http404 for all but admins of the community.
     """
-    actor = acting.require_actor(request, community_id, least=Role.ADMIN)
+    acting.require_actor(request, community_id, least=Role.ADMIN)
+    return _preview_of(request, community_id)
+
+
+@require_safe
+def _preview_of(request: HttpRequest, community_id: int) -> HttpResponse:
     brand = _brand(request.GET)
     if "notes" in request.GET:
         return _notes(brand)
-    community = Community.objects.get(pk=actor.community_id)
+    community = Community.objects.get(pk=community_id)
     project = Project(community=community, name=_SAMPLE_NAME, slug="sample")
     return _drawn(_sample_walk(project, timezone.now()), community, previews.brand_of(project) | brand)
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import structlog
 import uuid_utils
+from django.apps import apps
 from django.conf import settings
-from django.contrib.admin.models import LogEntry
 from django.db import connection
 
 from communities.ground import rounding, wire
@@ -304,7 +304,8 @@ def delete_old(*, at: datetime) -> int:
             last = cursor.rowcount
             _allow("colloquy.audit_kept_since", "")
         deleted += last
-    old = LogEntry.objects.filter(action_time__lt=since)
+    entries = apps.get_model("admin", "LogEntry")._default_manager
+    old = entries.filter(action_time__lt=since)
     while ids := list(old.values_list("pk", flat=True)[:BATCH_SIZE]):
         old.filter(pk__in=ids).delete()
     return deleted
