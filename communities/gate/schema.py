@@ -81,11 +81,12 @@ class AutoSchema(SpectacularSchema):
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
         if operation is None:
             return None
+        view: Any = self.view  # a CommunityViewSet
         operation["description"] += f"\n\n{self._who()}"
         responses = operation["responses"]
         for status, (description, examples) in words.REFUSALS.items():
             applies = self._is_write() or status not in words.STATUSES_OF_WRITES
-            if applies or (status == "409" and self.view.reads_conflict):
+            if applies or (status == "409" and view.reads_conflict):
                 responses.setdefault(status, _refusal(status, description, examples))
         for status, response in responses.items():
             _add_headers(response, status)
