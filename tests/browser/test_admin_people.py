@@ -159,7 +159,7 @@ def test_the_preview_follows_the_words_of_thanks_and_a_zone_is_found(windows: An
     staff, _ = club()
     page = sign_in(windows, staff)
     page.goto(address("communities_communitysettings_change", staff.community.pk))
-    preview = page.get_by_role("group", name="Preview")
+    preview = page.get_by_role("group", name="Preview", exact=True)
     expect(preview).to_contain_text("Your answers have been saved.")
 
     page.get_by_label("Sober, as on a form").check()

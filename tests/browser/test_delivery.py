@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 
 from surveys.models import Project
 from tests.support.browser.sizes import expect_to_fit_everywhere
+from tests.support.browser.staff_results import unfold_filters
 from tests.support.staff import Staff
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import project_staff, tab
@@ -170,6 +171,7 @@ def test_a_condition_selects_responses_on_both_tabs(staff, open_as, check_every_
         scenario.say(scenario.begin(made, f"person {n}"), colour, [0], f"because {n}")
     page = open_as(staff, tab(made.pk, "results"))
 
+    unfold_filters(page)
     page.get_by_role("button", name="Add a condition").click()
     page.get_by_label("Block or variable").select_option(label="colour · Block 1")
     page.get_by_label("Value", exact=True).select_option("red")
