@@ -17,8 +17,8 @@ from communities.services.mail import mails
 
 class Command(BaseCommand):
     help = (
-        "Creates a superuser who signs in with a mail address. Asks on a terminal for what is missing; "
-        "elsewhere takes ADMIN_EMAIL and ADMIN_PASSWORD from the environment."
+        "Creates a superuser who signs in with a mail address. Takes --email or ADMIN_EMAIL, and "
+        "ADMIN_PASSWORD. Asks on a terminal for what is missing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
