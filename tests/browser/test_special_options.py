@@ -64,6 +64,20 @@ def test_a_text_of_ones_own_is_asked_for_while_its_option_is_chosen(windows, che
     assert [each["text"] for each in state["other"].values()] == ["Mahjong"]
 
 
+def test_a_missing_text_of_ones_own_is_asked_for_at_its_field(windows):
+    """Rule 6.154."""
+    options = [*(f"game {n}" for n in range(9)), OTHER]
+    made = scenario.project({"type": "single_punch", "options": options}, {"type": "open_text"})
+    page = windows.open(f"/s/{made.slug}", phone=True)
+    page.get_by_text("Other", exact=True).click()
+    go_on(page)
+
+    own = page.get_by_label("Your own answer for “Other”")
+    expect(page.locator(".error")).to_be_attached()
+    expect(own).to_be_focused()
+    expect(own).to_be_in_viewport()
+
+
 def test_other_and_none_of_these_are_added_in_the_editor(windows, caller):
     choice = {"type": "multi_punch", "prompt": "Which?", "options": [{"value": "a"}, {"value": "b"}]}
     project = editor.new_project(caller, choice)

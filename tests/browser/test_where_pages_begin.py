@@ -31,6 +31,26 @@ def expect_top(page: Page) -> None:
     assert page.evaluate("scrollY") == 0
 
 
+def test_below_a_title_of_two_lines_the_last_exchange_is_whole_or_gone(windows: Any) -> None:
+    name = "What the members of the harbour chess club think about the long evenings of this year"
+    made = scenario.project(TEXT, TEXT, TEXT, name=name)
+    page: Page = windows.open(f"/s/{made.slug}", phone=True)
+    for n in range(2):
+        question(page, f"Prompt {n}.")
+        page.locator("textarea").fill("So.")
+        go_on(page)
+    question(page, "Prompt 2.")
+
+    header = page.locator(".top").bounding_box()
+    last = page.locator(".history li").last.bounding_box()
+
+    assert header is not None
+    assert last is not None
+    assert header["height"] > 60
+    end = header["y"] + header["height"]
+    assert last["y"] >= end + 12 or last["y"] + last["height"] <= end
+
+
 def test_the_review_begins_at_its_top(windows: Any) -> None:
     """Rule 6.230."""
     page = answered(windows, phone=False, review=True)

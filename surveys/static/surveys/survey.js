@@ -26,6 +26,14 @@
     history.replaceState(null, "", location.pathname + (query.size ? `?${query}` : "") + location.hash);
   }
 
+  // A long title takes two lines. What is scrolled to stands below the whole header.
+  function measureHeader() {
+    const header = /** @type {HTMLElement | null} */ (document.querySelector(".top"));
+    if (header) root.style.setProperty("--header", `${header.offsetHeight}px`);
+  }
+
+  addEventListener("resize", measureHeader);
+
   /* Set up a step that has just been loaded */
 
   function setUpStep(isFirst) {
@@ -35,6 +43,7 @@
     step.tabIndex = -1;
     timers.forEach(clearTimeout);
     timers = [];
+    measureHeader();
     localTimes.show(step);
     typedText.setUp(step);
     step.querySelectorAll("[data-ranked-count]").forEach(makeSortable);
@@ -92,14 +101,16 @@
     if (isFirst && location.hash === "#history") return; // the respondent is reading other past steps
     target.focus({ preventScroll: true });
     error?.scrollIntoView({ block: "nearest" });
+    if (target.id === "own-text") target.scrollIntoView({ block: "nearest" });
     if (target !== entry || entry.selectionStart === null) return; // an e-mail address or a date has no selection
     entry.setSelectionRange(entry.value.length, entry.value.length);
   }
 
   // The control that an error describes, which a screen reader reads with it; the error itself if none is visible.
   function controlOf(error) {
-    const controls = [...step.querySelectorAll(`[aria-describedby~="${error.id}"]:is(input, select, textarea)`)];
-    const control = controls.find((each) => each.checkVisibility?.() ?? each.offsetParent);
+    const controls = [...step.querySelectorAll(`[aria-describedby~="${error.id}"]:is(input, select, textarea)`)]
+      .filter((each) => each.checkVisibility?.() ?? each.offsetParent);
+    const control = controls.find((each) => each.id === "own-text" && !each.value.trim()) || controls[0];
     if (!control) error.tabIndex = -1;
     return control || error;
   }
