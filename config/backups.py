@@ -25,6 +25,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from config import secret_key
 from config.servers import postgres_tool
@@ -229,7 +230,10 @@ def _program(
 
     Its password is in its environment, where other users cannot read it, and not among its arguments.
     """
-    command = [str(postgres_tool(name, major=major)), *options, f"--dbname={own.info.dsn}"]
+    # Only what this installation sets: psycopg's own libpq has options that an older program does not know.
+    chosen = connection.get_connection_params()
+    place = {name: value for name, value in own.info.get_parameters().items() if name in chosen}
+    command = [str(postgres_tool(name, major=major)), *options, f"--dbname={make_conninfo(**place)}"]
     environment = os.environ | ({"PGPASSWORD": own.info.password} if own.info.password else {})
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(command, env=environment, stdin=stdin, stdout=stdout, stderr=errors)

@@ -116,9 +116,9 @@ def postgres_tool(name: str, *, major: int) -> Path:
     found = [(_major_of(folder / name), folder / name) for folder in folders if _runs(folder / name)]
     fitting = [each for each in found if each[0] >= major and (major >= 17 or each[0] < 17)]
     if not fitting:
-        newest = "or newer" if major >= 17 else "to 16"
+        versions = f"{major} or newer" if major >= 17 else "16" if major == 16 else f"{major} to 16"
         raise CannotStart(
-            f"No {name} of PostgreSQL {major} {newest} was found: install it, or set COLLOQUY_POSTGRES_BIN "
+            f"No {name} of PostgreSQL {versions} was found: install it, or set COLLOQUY_POSTGRES_BIN "
             "to the folder that has it."
         )
     return min(fitting, key=lambda each: each[0])[1]
