@@ -238,6 +238,7 @@ _RUN_AXE = "options => axe.run(options).then(({ violations }) => ({ violations }
 
 def _check(page: Page, options: dict[str, Any]) -> None:
     page.wait_for_load_state()  # after a click on a link the document may still be empty
+    expect(page.locator("form[aria-busy=true]")).to_have_count(0)  # a form that is being sent is paler
     page.evaluate(END_MOTION)
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)

@@ -67,7 +67,7 @@ def test_an_end_of_its_own(windows: Any, check_every_look: Check) -> None:
     choose(page, "red")
     go_on(page)
 
-    expect(page.get_by_role("link", name="Go")).to_be_visible()
+    expect(page.get_by_role("link", name="Go", exact=True)).to_be_visible()
     shoot(page, "state-end")
     check_every_look(page)
 
