@@ -36,7 +36,7 @@ def download(
     body = iter(()) if request.method == "HEAD" else _StartedDownload(owner, chunks)
     response = StreamingHttpResponse(body, content_type=content_type)
     response["Content-Disposition"] = attachment(file_name)
-    response["Accept-Ranges"] = "none"  # The file is stored nowhere, and made anew for each request.
+    response["Accept-Ranges"] = "none"  # No stored file exists of which a part could be sent.
     return response
 
 

@@ -110,8 +110,10 @@ def is_api_request(request: HttpRequest) -> bool:
 
 
 def is_first_page(request: HttpRequest) -> bool:
-    """Whether a browser without cookies asks for a respondent's page. The length of such a page reveals
-    no secret (BREACH): the only one is the token of its form, which Django masks anew in each response.
+    """Whether a browser without cookies asks for a respondent's page.
+
+    The length of such a page reveals no secret (BREACH). The page has one secret, the token of its form, and
+    Django masks the token differently in each response.
     """
     return request.method == "GET" and request.path_info.startswith("/s/") and not request.COOKIES
 

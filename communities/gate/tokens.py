@@ -24,7 +24,7 @@ _SIGNER = Signer(salt="communities.conversation_token", sep=".")
 
 @dataclass(frozen=True, slots=True)
 class ConversationToken:
-    """What a token says: which conversation it leads, and in the name of which API key."""
+    """The content of a token: the conversation that the token leads, and the API key that asked for it."""
 
     conversation_id: uuid.UUID
     api_key_id: int

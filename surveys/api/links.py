@@ -263,8 +263,8 @@ class LinkViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Revoke a personal link",
         description=(
-            "Revokes the link: it admits nobody any more, at once; who is answering by it is told so, and "
-            "the answers given before stay. Revoking it again changes nothing."
+            "Revokes the link. From then on the link admits nobody. A person who is answering by the link "
+            "reads that it was revoked, and earlier answers stay. A second revocation changes nothing."
         ),
         responses={204: None},
     )

@@ -1,4 +1,4 @@
-"""Receiving webhooks: whether a request is from Colloquy, and what the request tells."""
+"""Receives webhooks: checks that a request comes from Colloquy, and reads its event."""
 
 from __future__ import annotations
 
