@@ -130,7 +130,7 @@ class CommunityViewSet(viewsets.ViewSet):
             self._name_ignored(response)
         for name, value in allowance.headers().items():
             response[name] = value
-        if self._methods_of_tokens():
+        if self.of_tokens and self._methods_of_tokens():
             origins.let_page_read(response, request, community_id=self.kwargs.get("community_id"))
         return response
 
