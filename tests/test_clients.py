@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import email.utils
 import os
 import subprocess
@@ -12,6 +11,7 @@ import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -22,6 +22,7 @@ from generate import generate
 from colloquy_client import ApiError, AsyncColloquy, Colloquy, api
 from colloquy_client.webhooks import InvalidSignature, verify
 from tests.support.caller import CHOICE, Caller
+from tests.support.concurrency import run_coroutine
 from webhooks.signatures import headers, new_secret
 
 ROOT = Path(__file__).parent.parent
@@ -76,7 +77,7 @@ def send_async(server: Server, call: Any) -> Any:
         async with AsyncColloquy(**PLACE, http=http) as client:
             return await client.send(call)
 
-    return asyncio.run(sent())
+    return run_coroutine(sent())
 
 
 @pytest.fixture(params=[send, send_async])
@@ -85,8 +86,8 @@ def attempt(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
     def attempt(call: Any, *answers: Any) -> tuple[Server, Any]:
         server = Server(list(answers))
-        monkeypatch.setattr("colloquy_client.client.time.sleep", server.pauses.append)
-        monkeypatch.setattr("colloquy_client.client.asyncio.sleep", server.pause)
+        monkeypatch.setattr("colloquy_client.client.time", SimpleNamespace(sleep=server.pauses.append))
+        monkeypatch.setattr("colloquy_client.client.asyncio", SimpleNamespace(sleep=server.pause))
         try:
             return server, request.param(server, call)
         except (ApiError, httpx2.TransportError) as error:

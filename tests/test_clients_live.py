@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import os
@@ -15,12 +14,14 @@ import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from colloquy_client import AsyncColloquy, Colloquy, __main__, api
 from colloquy_client.types import NewProjectRequest
+from tests.support.concurrency import run_coroutine
 from tests.support.installation import Installation, installed
 from webhooks.signatures import headers, new_secret
 
@@ -136,7 +137,8 @@ def test_the_tail_shows_each_event_once(
         with Colloquy(**place) as colloquy:
             colloquy.send(api.projects_create(DRINKS))
 
-    monkeypatch.setattr("colloquy_client.__main__.time.sleep", make_a_project)
+    # Only the pauses of the tail: those after a refusal have to be pauses.
+    monkeypatch.setattr("colloquy_client.__main__.time", SimpleNamespace(sleep=make_a_project))
     before = signed_in("events", "--type", "project.created")[1].splitlines()
 
     code, output, _ = signed_in("events", "--type", "project.created", "--follow")
@@ -179,7 +181,7 @@ def test_the_asynchronous_client_drives_a_project(place: dict[str, Any], tmp_pat
             changes = [each["id"] async for each in colloquy.each(api.responses_changes(project, per_page=1))]
             return ids, file, changes
 
-    ids, file, changes = asyncio.run(drive())
+    ids, file, changes = run_coroutine(drive())
 
     assert len(set(ids)) == 3
     assert changes == ids

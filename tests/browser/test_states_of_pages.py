@@ -78,6 +78,7 @@ def test_a_refusal_at_the_end_and_at_the_review(windows: Any, check_every_look: 
         page = opened(windows, made)
         page.get_by_label("Prompt 0.").fill("because")
         go_on(page)
+        question(page, "Prompt 1.")
         scenario.say(scenario.begin(made), "because", 0)
         choose(page, "red")
         go_on(page)

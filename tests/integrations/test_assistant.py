@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import httpx2
@@ -10,6 +9,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.support.concurrency import run_coroutine
 from tests.support.installation import Installation, installation
 
 pytestmark = pytest.mark.long
@@ -30,7 +30,7 @@ def test_the_official_client_drives_a_whole_project(
     """Rules 11.50 and 11.51."""
     here, _ = installation
 
-    version, told = asyncio.run(_drive(here, mode))
+    version, told = run_coroutine(_drive(here, mode))
 
     assert version == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
     assert told["status"] == "active"

@@ -1,17 +1,20 @@
-"""Calls in several threads, locks held by other connections, and waiting for a condition."""
+"""Calls in several threads, coroutines, locks held by other connections, and waiting for a condition."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import connection
 
 SECONDS_TO_WAIT = 60.0
+T = TypeVar("T")
 
 
 def run_together(*calls: Callable[[], Any]) -> list[Any]:
@@ -34,6 +37,16 @@ def run_together(*calls: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.join()
     return results
+
+
+def run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end in a thread of its own.
+
+    After a browser test, Playwright's event loop still runs in the thread of the tests, and a thread can run
+    only one event loop.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
 
 
 class BackgroundCall:

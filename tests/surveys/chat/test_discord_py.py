@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
+
+from tests.support.concurrency import run_coroutine
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it imports a module that later versions of Python lack
@@ -55,11 +55,7 @@ def controls(message: discord.Message) -> list[str]:
         return discord.ui.View.from_message(message)
 
     labels: list[str] = []
-    with (
-        ThreadPoolExecutor() as pool
-    ):  # the thread of the tests has Playwright's event loop after a browser test
-        drawn = pool.submit(lambda: asyncio.run(view())).result()
-    for item in drawn.children:
+    for item in run_coroutine(view()).children:
         if isinstance(item, discord.ui.Button):
             labels.append(item.label or str(item.emoji))
         elif isinstance(item, discord.ui.Select):
