@@ -320,3 +320,19 @@ def test_a_retry_after_the_change_of_the_key_does_nothing_twice(
     assert outcome(again)[1] == first[1]
     assert count_keys() == 1
     assert f"until {IdempotentRequest.objects.get().expires_at:%Y-%m-%d %H:%M} UTC" in told
+
+
+def test_a_retry_at_a_machine_that_has_the_earlier_key_does_nothing_twice(
+    change_key: Callable[[], None], settings: Any
+) -> None:
+    """Rule 12.550. The first machine has the newer key already, the second one signs with the earlier key."""
+    caller, earlier = Caller(), settings.SECRET_KEY
+    change_key()
+    first = outcome(make_key(caller))
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = earlier, [NEW]
+
+    again = make_key(caller)
+
+    assert again["Idempotency-Replayed"] == "true"
+    assert outcome(again)[1] == first[1]
+    assert count_keys() == 1

@@ -14,17 +14,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import hmac
-import os
 import re
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar, cast, overload
 
 import orjson
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.db import OperationalError, transaction
 from django.http import HttpResponse
 from psycopg.errors import LockNotAvailable, QueryCanceled
@@ -37,6 +33,7 @@ from communities.gate.response_budget import response_budget
 from communities.ground import rounding, sealing
 from communities.ground.errors import Conflict, refuse
 from communities.ground.rounding import Rounding
+from communities.ground.sealing import Seal
 from communities.ground.statements import prepared
 from communities.ground.tiers import TIERS
 
@@ -63,14 +60,10 @@ class View(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Hashes of a request's Idempotency-Key together with its API key, and of the request itself.
-
-    `earlier` are the same hashes with the keys of SECRET_KEY_FALLBACKS.
-    """
+    """Hashes of a request's Idempotency-Key together with its API key, and of the request itself."""
 
     key: str
     fingerprint: str
-    earlier: tuple[Claim, ...] = ()
 
 
 @overload
@@ -115,14 +108,7 @@ def _claim_of(view: View, request: Request) -> Claim | None:
     # Pages of one API key choose their keys without knowing of each other.
     owner = f"{caller.api_key_id}" if caller.conversation_id is None else f"token:{caller.conversation_id}"
     method, path = str(request.method).encode(), request.get_full_path().encode()
-    first, *earlier = [
-        Claim(
-            _hash(secret_key, b"claim", owner.encode(), key.encode()),
-            _hash(secret_key, method, path, view.raw_body),
-        )
-        for secret_key in sealing.secret_keys()
-    ]
-    return replace(first, earlier=tuple(earlier))
+    return Claim(_hash(b"claim", owner.encode(), key.encode()), _hash(method, path, view.raw_body))
 
 
 def is_settled(claim: Claim | None, *, at: datetime) -> bool:
@@ -132,8 +118,8 @@ def is_settled(claim: Claim | None, *, at: datetime) -> bool:
     with prepared() as cursor:
         cursor.execute(
             "SELECT FROM communities_idempotentrequest"
-            " WHERE claim = ANY(%s) AND status IS NOT NULL AND expires_at > %s",
-            [[claim.key, *(each.key for each in claim.earlier)], at],
+            " WHERE claim = %s AND status IS NOT NULL AND expires_at > %s",
+            [claim.key, at],
         )
         return bool(cursor.rowcount)
 
@@ -160,14 +146,13 @@ def _act(claim: Claim | None, view: View, handler: Callable[[], Response]) -> Re
         return response
 
 
-def _hash(secret_key: bytes, *parts: bytes) -> str:
-    """A keyed hash, so that nobody can guess an anonymous answer from it (rule 11.26)."""
-    return hmac.new(_secret(secret_key), b"\0".join(parts), hashlib.sha256).hexdigest()
+def _hash(*parts: bytes) -> str:
+    """A keyed hash, so that nobody can guess an anonymous answer from it (rule 11.26).
 
-
-@functools.lru_cache(maxsize=16)
-def _secret(secret_key: bytes) -> bytes:
-    return hashlib.sha256(b"colloquy:idempotency:" + secret_key).digest()
+    The key is the same on each machine while SECRET_KEY is exchanged on one machine after the other.
+    """
+    key = sealing.hash_key("colloquy:idempotency")
+    return hmac.new(key, b"\0".join(parts), hashlib.sha256).hexdigest()
 
 
 def _claim(claim: Claim, at: datetime) -> HttpResponse | None:
@@ -176,11 +161,6 @@ def _claim(claim: Claim, at: datetime) -> HttpResponse | None:
     The statement is written by hand. Through the ORM it would be two statements and take about 0.4 ms more. A
     row that has expired counts as absent.
     """
-    for earlier in claim.earlier:  # A request before a change of SECRET_KEY may have taken the claim.
-        with prepared() as cursor:
-            cursor.execute(f"{_STORED} AND expires_at > %s", [earlier.key, at])
-            if cursor.rowcount:
-                return _replay(cursor.fetchone(), earlier)
     with prepared() as cursor:
         try:
             cursor.execute(
@@ -223,7 +203,9 @@ def _replay(row: tuple[Any, ...] | None, claim: Claim) -> HttpResponse:
             f"The request with this {HEADER} was done, with status {status}. Its response was not kept, "
             "because those of this API key have used up their budget. Read the object to see the result."
         )
-    response = HttpResponse(_decrypt(bytes(body), claim.key), status=status, content_type=MEDIA_TYPE)
+    response = HttpResponse(
+        sealing.decrypt(body, seal=_seal(claim.key)), status=status, content_type=MEDIA_TYPE
+    )
     if status == 204:
         del response["Content-Type"]
     for name, value in (orjson.loads(headers) if isinstance(headers, str) else headers or {}).items():
@@ -237,7 +219,7 @@ def _store(claim: str, response: HttpResponse, *, is_kept: bool) -> None:
 
     Without `is_kept` the body of the response is left out; a retry still does nothing twice.
     """
-    body = _encrypt(response.content, claim) if is_kept else None
+    body = sealing.encrypt(response.content, seal=_seal(claim)) if is_kept else None
     headers = {name: response[name] for name in STORED_HEADERS if response.has_header(name)}
     with prepared() as cursor:
         cursor.execute(
@@ -246,14 +228,6 @@ def _store(claim: str, response: HttpResponse, *, is_kept: bool) -> None:
         )
 
 
-def _encrypt(body: bytes, claim: str) -> bytes:
-    """Encrypt a response body: it may contain a new API key, and keys are stored only as hashes."""
-    nonce = os.urandom(12)
-    return nonce + AESGCM(_secret(sealing.secret_keys()[0])).encrypt(nonce, body, claim.encode())
-
-
-def _decrypt(encrypted: bytes, claim: str) -> bytes:
-    for secret_key in sealing.secret_keys():
-        with suppress(InvalidTag):
-            return AESGCM(_secret(secret_key)).decrypt(encrypted[:12], encrypted[12:], claim.encode())
-    raise sealing.Unreadable
+def _seal(claim: str) -> Seal:
+    """The seal of a stored body. A body may contain a new API key, and keys are stored only as hashes."""
+    return Seal("colloquy:idempotency", claim.encode())

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import DjangoAssertNumQueries
 
 from communities.api import keys as keys_api
 from communities.gate import idempotency
@@ -207,13 +207,13 @@ def test_neither_request_nor_response_can_be_read_in_the_table(db: None) -> None
         assert known not in stored
 
 
-def test_the_fingerprint_of_a_request_is_keyed(db: None, settings: Settings) -> None:
+def test_the_fingerprint_of_a_request_is_keyed(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rule 11.26."""
     caller = Caller()
     assert outcome(make_key(caller))[0] == 201
     fingerprints = [IdempotentRequest.objects.get().fingerprint]
 
-    settings.SECRET_KEY = "another"
+    monkeypatch.setattr(sealing, "hash_root", lambda: sealing.root_of(b"another"))
     IdempotentRequest.objects.all().delete()
     assert outcome(make_key(caller))[0] == 201
     fingerprints.append(IdempotentRequest.objects.get().fingerprint)
@@ -343,9 +343,7 @@ CLAIM = """
 
 
 def claim_of(caller: Caller) -> str:
-    return idempotency._hash(
-        sealing.secret_keys()[0], b"claim", str(key_of(caller).pk).encode(), ONE.encode()
-    )
+    return idempotency._hash(b"claim", str(key_of(caller).pk).encode(), ONE.encode())
 
 
 def in_a_thread(caller: Caller) -> Any:
