@@ -88,9 +88,11 @@ def write(file: Path, *, at: datetime) -> Manifest:
                 archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=2))
             unfinished.flush()
             os.fsync(unfinished.fileno())
-        os.link(temporary, file)  # Unlike a renaming, a link never replaces a file.
-    finally:
+        file.touch(mode=0o600, exist_ok=False)  # A renaming alone would replace a file made meanwhile.
+        os.replace(temporary, file)
+    except BaseException:
         os.unlink(temporary)
+        raise
     return manifest
 
 

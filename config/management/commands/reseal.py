@@ -16,6 +16,7 @@ from django.db.models import Max, Model
 from communities.accounts import adapters
 from communities.ground import sealing
 from communities.ground.sealing import SealedColumn
+from communities.ground.statements import page_up_to_size
 from communities.models import IdempotentRequest
 from communities.services.chat import outbox
 from communities.services.mail import mails
@@ -25,7 +26,7 @@ from surveys.services.ground import anonymity
 from surveys.services.links import fields
 from webhooks.services import sealed_secrets
 
-BATCH = 50  # Files with responses may take megabytes each.
+BATCH = 500  # rows. A batch of large values ends earlier.
 ROWS_BETWEEN_NOTICES = 5_000
 
 
@@ -92,10 +93,12 @@ class Command(BaseCommand):
 
 def _rows(column: SealedColumn) -> Iterator[Model]:
     filled = column.model._base_manager.exclude(**{column.name: None}).order_by("pk")
-    last = None
-    while batch := list((filled if last is None else filled.filter(pk__gt=last))[:BATCH]):
+    rows, has_more = filled, True
+    while has_more:
+        batch, has_more = page_up_to_size(rows, texts=[column.name], per_page=BATCH)
         yield from batch
-        last = batch[-1].pk
+        if batch:
+            rows = filled.filter(pk__gt=batch[-1].pk)
 
 
 def _reseal_row(column: SealedColumn, row: Model) -> int:
