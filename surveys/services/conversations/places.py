@@ -2,7 +2,6 @@
 
     require_free(project, …)    at the beginning
     take(project, …)            at the end
-    require_place(project, …)   at an end that takes no place
     move(project, …)            when a completed vote changes
     free(project, …)            when a completed response is deleted
     add(project, …)             after an import, which has the `lock` since it began
@@ -146,20 +145,6 @@ def take(project: Project, response_id: uuid.UUID, state: State) -> None:
     except Full as refusal:
         refusal.response_id = response_id
         raise
-
-
-def require_place(project: Project, response_id: uuid.UUID, state: State) -> None:
-    """Refuse the end of a person who is screened out while the anonymous project is full, in the words that
-    others get. Raises Full.
-
-    Otherwise a reward of a full project would show who was screened out.
-    """
-    lock(project)
-    full = first_full(project, state)
-    if full is not None:
-        refusal = full if full.field == MAX_COMPLETES else _full_of_quotas()
-        refusal.response_id = response_id
-        raise refusal
 
 
 @in_transaction

@@ -222,15 +222,13 @@ def _complete(
 
     Returns the state after that. A response that is screened out takes no place, and counts for the limit of
     its respondent. It gives nothing, but on anonymous projects, where that would tell an answer, it gives
-    what a completion gives, and is refused by a full project, too (rule 1.181). Refuses a completion over the
-    limits. Nameless respondents have no limit of their own, nor have respondents whom an anonymous
-    conversation no longer stores (rules 7.2 and 7.3).
+    what a completion gives (rule 1.181). Refuses a completion over the limits. Nameless respondents have no
+    limit of their own, nor have respondents whom an anonymous conversation no longer stores (rules 7.2 and
+    7.3).
     """
     conversation, project, remembered = loaded.conversation, loaded.project, loaded.remembered
     if not is_screened_out:
         places.take(project, conversation.pk, state)
-    elif project.is_anonymous:
-        places.require_place(project, conversation.pk, state)
     conversation.completed_at = anonymity.rounded(project=project, at=at)
     conversation.session_number = None if project.is_anonymous else 1
     respondent = remembered.respondent if remembered else conversation.respondent

@@ -60,6 +60,7 @@ def faults(project: Project, script: Script) -> Iterator[Violation]:
             message = f"The expressions of `{setting}` look for more than {limit}."
             yield Violation(setting, "too_long", message)
     if project.is_anonymous and is_readable:
+        yield from _told_by_limits(project, script)
         for told in check_ends(script, depending(project, script)):
             yield Violation(ENDS, told.code, f"`{ENDS}` and `{told.field}` do not fit. {told.message}")
 
@@ -108,6 +109,20 @@ def _told_by_anonymous(path: str, item: Mapping[str, Any], has_address: bool) ->
             "the quota is full, what others get for completing would tell how they have answered."
         )
         yield Violation(f"{path}.where", "not_allowed", message, column)
+
+
+def _told_by_limits(project: Project, script: Script) -> Iterator[Violation]:
+    """Yield a limit of an anonymous project that counts only people whose answers have not screened them out.
+    Every visitor sees whether the limit is reached, and so how the one person before has answered.
+    """
+    limit = "max_completes" if project.max_completes is not None else "quotas"
+    by_ends = dependence.of_settings(script, ends=project.ends, quotas=(), rewards_all=False)
+    if by_ends.completes and getattr(project, limit):
+        message = (
+            f"On anonymous projects `{limit}` cannot be set beside an end that screens out by answers: every "
+            "visitor sees when the limit is reached, and would learn whether somebody was screened out."
+        )
+        yield Violation(f"settings.{limit}", "not_allowed", message)
 
 
 def doubts(project: Project, script: Script) -> Iterator[Violation]:

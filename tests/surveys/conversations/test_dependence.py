@@ -18,7 +18,7 @@ from surveys.services.projects.service import update_project
 from tests.factories import MemberFactory
 from tests.support.caller import Caller, faults
 from tests.support.surveys.participants import Talk, a_member, ledger
-from tests.support.surveys.places import COLOUR, WEB, WHY, is_full
+from tests.support.surveys.places import COLOUR, WEB, WHY
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -207,24 +207,22 @@ def known(caller: Caller, project: Any, member: str) -> Json:
         ({"quotas": [{"where": 'field.city = "Oslo"', "limit": 1}]}, "settings.quotas"),
     ],
 )
-def test_a_full_anonymous_project_refuses_those_too_whom_it_would_screen_out(limit: Json, field: str) -> None:
-    """Rule 1.181."""
+def test_no_limit_of_an_anonymous_project_counts_those_alone_who_are_not_screened_out(
+    limit: Json, field: str
+) -> None:
+    """Rule 1.187. In each order of writing: the limit or the end at last, or the privacy."""
     caller = Caller()
-    settings = anonymous({**OUT, **limit})
-    project = caller.make_open(COLOUR, delivery=WEB, settings=settings, rewards=XP)
-    red, green = a_member(caller), a_member(caller)
-    late = [Talk(caller, project, member_id=each, metadata={"city": "Oslo"}) for each in (red, green)]
-    Talk(caller, project, metadata={"city": "Oslo"}).answer("green")
+    orders = ((anonymous(OUT), limit), (anonymous(limit), OUT), ({**CITY, **OUT, **limit}, anonymous({})))
+    for first, last in orders:
+        path = f"/projects/{caller.make(COLOUR, settings=first)['id']}"
 
-    told = [
-        caller.post(f"{talk.path}/answers", {"block_id": talk.block["id"], "value": value})
-        for talk, value in zip(late, ("red", "green"), strict=True)
-    ]
-    gifts.settle(at=timezone.now() + timedelta(hours=3))
+        assert faults(caller.patch(path, {"settings": last})) == {(field, "not_allowed")}
 
-    assert all(is_full(each, field) for each in told)
-    assert known(caller, project, red) == known(caller, project, green)
-    assert known(caller, project, red)["participation"] == 0
+    by_field = [{**OUT["ends"][0], "where": 'field.city = "Oslo"'}]
+    path = f"/projects/{caller.make(COLOUR, settings=anonymous(limit))['id']}"
+    assert caller.patch(path, {"settings": {"ends": by_field}}).status_code == 200
+    by_answer = [by_field[0] | {"where": 'colour = "green"', "screen_out": False}, *by_field]
+    assert faults(caller.patch(path, {"settings": {"ends": by_answer}})) == {(field, "not_allowed")}
 
 
 @pytest.mark.parametrize("settings", [WORDS, {}])
