@@ -8,7 +8,7 @@ a ranking, and `t:<block id>` for the text of an option with `is_other`.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
@@ -56,6 +56,7 @@ _CALLED = {
 }  # fmt: skip
 _ENDINGS = {"status": "_complete", "submitted_at": "_timestamp"}  # of the columns of REDCap's instruments
 MAX_HEADER = 1_000  # characters of a header that is looked at
+MAX_NAMED = 20  # questions with which a header may begin; one with more is unclear
 _TIMES = ("started_at", "submitted_at")
 _NOTHING = re.compile("^$")
 _SUFFIX = re.compile(r"\s{0,5}\([^()]{1,300}\)$")
@@ -229,6 +230,25 @@ def _target(column: ExportColumn) -> str:
     return f"b:{column.block.id}" if column.option is None else f"o:{column.block.id}:{column.option.id}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The options of a question by their names in headers, and the names of the text of one's own."""
+
+    by_text: Mapping[str, list[Option]]
+    by_code: Mapping[str, list[Option]]
+    of_text: Set[str]
+
+    @classmethod
+    def of(cls, block: Block) -> Self:
+        by_text, by_code = defaultdict[str, list[Option]](list), defaultdict[str, list[Option]](list)
+        for option in block.options if block.type in MULTI_COLUMN_TYPES else ():
+            by_code[str(option.code)].append(option)
+            for text in {plain(option.display_text), plain(option.value)}:
+                by_text[text].append(option)
+        own = {f"{plain(each.display_text)} text" for each in block.options if each.is_other}
+        return cls(by_text, by_code, {"other text", "other", "text", *own})
+
+
 class _Called:
     """The targets by their possible names in headers. Options are folded only for headers that name their
     question.
@@ -244,7 +264,7 @@ class _Called:
         self.questions: dict[str, set[str]] = {}
         for name in of_block:
             self.questions.setdefault(plain(name.text), set()).add(name.thing)
-        self.options: dict[str, Mapping[str, list[Option]]] = {}
+        self.options: dict[str, _Options] = {}
 
     def targets(self, header: str) -> list[str]:
         """The targets that a header names; none if it is unclear which."""
@@ -254,10 +274,13 @@ class _Called:
         alike = list(dict.fromkeys(name.thing for name in names))
         if alike:
             return alike if len(alike) == 1 or len({name.text for name in names}) == 1 else []
-        folded, targets = plain(header), dict[str, None]()
+        folded, targets, count = plain(header), dict[str, None](), 0
         for sign in re.finditer("[ _]", folded):
-            for question in self.questions.get(folded[: sign.start()], ()):
-                rest = folded[sign.start() :].strip("_ " if sign[0] == "_" else " ")
+            named = self.questions.get(folded[: sign.start()], ())
+            if (count := count + len(named)) > MAX_NAMED:
+                return []
+            rest = folded[sign.start() :].strip("_ " if sign[0] == "_" else " ") if named else ""
+            for question in named:
                 targets |= dict.fromkeys(self._of_question(question, rest, header, is_code=sign[0] == "_"))
         return [*targets] if len({each[2:].split(":")[0] for each in targets}) == 1 else []
 
@@ -280,19 +303,15 @@ class _Called:
             return []
         rest = rest.removeprefix("choice=")  # as REDCap writes it
         if question not in self.options:
-            by_text: dict[str, list[Option]] = {}
-            for option in block.options if block.type in MULTI_COLUMN_TYPES else ():
-                for text in {plain(option.display_text), plain(option.value)}:
-                    by_text.setdefault(text, []).append(option)
-            self.options[question] = by_text
-        options = self.options[question].get(rest, [])
+            self.options[question] = _Options.of(block)
+        of_block = self.options[question]
+        options = of_block.by_text.get(rest, [])
         if len(options) > 1:
             options = [each for each in options if header.endswith((each.display_text, each.value))]
-        if not options and is_code and block.type in MULTI_COLUMN_TYPES:
-            options = [each for each in block.options if rest == str(each.code)]
+        if not options and is_code:
+            options = of_block.by_code.get(rest, [])
         targets = [f"o:{block.id}:{options[0].id}"] if len(options) == 1 else []
-        own = [f"{plain(each.display_text)} text" for each in block.options if each.is_other]
-        has_text = rest in ("other text", "other", "text", *own) and f"t:{block.id}" in self.found.titles
+        has_text = rest in of_block.of_text and f"t:{block.id}" in self.found.titles
         return [*targets, f"t:{block.id}"] if has_text else targets
 
 

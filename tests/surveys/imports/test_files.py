@@ -416,11 +416,13 @@ def test_options_are_folded_for_headers_that_name_their_question(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rule 6.351."""
-    options = [{"value": f"v{n}", "label": f"Option {n}"} for n in range(50)]
+    options = [{"value": f"v{n}", "label": f"Option {n}"} for n in range(49)]
+    options.append({"value": "other", "is_other": True})
     blocks = [
         {"type": "multi_punch", "name": f"q{n}", "prompt": f"Which {n}?", "options": options}
         for n in range(20)
     ]
+    blocks += [{**blocks[0], "name": f"r{n}", "prompt": "a" + "_a" * n} for n in range(25)]
     stored = Project.objects.get(pk=caller.make(*blocks)["id"])
     found, folded, plain = matching.questions(stored), list[str](), names.plain
 
@@ -441,6 +443,8 @@ def test_options_are_folded_for_headers_that_name_their_question(
     assert least < 300
     assert count(*(f"zz{n}" for n in range(101))) - least <= 100 * 5  # a header in up to four forms
     assert count("q7 Option 3", "Which 7? [v9]", "q7_12") - least <= 3 * 5 + 2 * 50
+    assert count(*("a" + "_a" * 15 + f"_{n}" for n in range(50))) - least <= 50 * 5 + 16 * 100
+    assert count(*("a" + "_a" * 30 + f"_{n}" for n in range(50))) - least <= 50 * 5 + 21 * 100
 
 
 def test_a_page_shows_some_of_the_columns_and_keeps_the_others(caller: Caller) -> None:
