@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -114,8 +115,9 @@ def test_a_link_sends_20_mails_a_day(boss: Caller, monkeypatch: pytest.MonkeyPat
     ask(token, "a@example.org")
     ask(token, "b@example.org")
 
-    with pytest.raises(Conflict, match="This link has had many mails sent today"):
-        ask(token, "c@example.org")
+    for known_or_not in ("a@example.org", "c@example.org"):
+        with pytest.raises(Conflict, match="This link has had many mails sent today"):
+            ask(token, known_or_not)
     ask(other, "c@example.org")
     join(token)
     tomorrow = timezone.now() + timedelta(days=1, minutes=1)
@@ -166,6 +168,35 @@ def test_a_link_brings_back_nobody_whom_staff_removed(boss: Caller) -> None:
 
     with pytest.raises(Forbidden):
         join(token, removed.user)
+
+
+@pytest.mark.parametrize("limit", ["MAX_MAILS", "UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY"])
+def test_the_limits_of_a_community_tell_nothing_about_an_address(
+    boss: Caller, monkeypatch: pytest.MonkeyPatch, settings: Any, limit: str
+) -> None:
+    """Rule 1.87."""
+    _, token = link(boss, uses=5)
+    ask(token, "a@example.org")
+    if limit == "MAX_MAILS":
+        monkeypatch.setattr(invitations, limit, 1)
+    else:
+        setattr(settings, limit, 1)
+
+    for known_or_not in ("a@example.org", "c@example.org"):
+        with pytest.raises(Conflict, match="No mail can be sent now"):
+            ask(token, known_or_not)
+
+
+def test_a_link_gives_nobody_back_what_they_had_before_they_left_the_server(boss: Caller) -> None:
+    """Rule 1.87."""
+    _, token = link(boss)
+    gone = MemberFactory.create(
+        community=boss.community, access="admin", left_at=timezone.now(), left_server=True
+    )
+
+    member = join(token, gone.user)
+
+    assert (member.pk, member.access, member.belongs) == (gone.pk, "member", True)
 
 
 def test_a_present_member_keeps_their_role_and_gets_the_access(boss: Caller) -> None:

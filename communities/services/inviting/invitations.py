@@ -400,16 +400,15 @@ def ask_by_link(*, token: str, email: str, at: datetime) -> None:
     mails.require_sendable(email, field="email")
     link, email = _locked_link(token, at), email.strip().lower()
     community = Community.objects.select_for_update(no_key=True).get(pk=link.community_id)
+    _require_mails_of_link(link, at)  # The limits come first, so that they tell nothing about the address.
+    if _sent_lately(community.pk, at) >= MAX_MAILS or not mail_sums.left(community_id=community.pk, at=at):
+        raise Conflict("No mail can be sent now. Ask the team of the community.")
     hashes = [keyed_hash(email, community_id=community.pk)]
     if open_invitations(community_id=community.pk, at=at).filter(
         email=email
     ).exists() or recipients.refused_hashes(community_id=community.pk, hashes=hashes):
         return
-    try:
-        _require_mails_left(community.pk, [email], at)
-    except Conflict:  # Its words are for staff.
-        raise Conflict("No mail can be sent to this address now. Ask the team of the community.") from None
-    _require_mails_of_link(link, at)
+    mail_sums.take(community_id=community.pk, wanted=1, at=at)
     _use(link)
     inviter = Actor(link.created_by_id or 0, "admin", community.pk, community.tier)
     grant = Grant(Level.of(link.granted_level), link.granted_project_id) if link.granted_level else None
@@ -421,7 +420,8 @@ def ask_by_link(*, token: str, email: str, at: datetime) -> None:
 @again_after_deadlock
 @in_transaction
 def join_by_link(*, token: str, user: User, at: datetime) -> Member:
-    """Make a user who is signed in a member by a link. A present member gets no other role.
+    """Make a user who is signed in a member by a link. A present member gets no other role, and a member who
+    has left gets none back.
 
     Raises NoSuchInvitation and InvitationOver. Refuses (Forbidden) a user whom the community removed.
     """
@@ -431,7 +431,7 @@ def join_by_link(*, token: str, user: User, at: datetime) -> Member:
         raise Forbidden("You were removed from this community. Ask its team to invite you.")
     _lock_community(link.community_id)
     known = Member.objects.filter(community_id=link.community_id, user=user).first()
-    access = known.access if known else link.access
+    access = known.access if known and known.belongs else link.access
     member = _admit(user, link.community_id, access=access, at=at, invited_at=link.sent_at)
     _give_grant(link, member, known=known, at=at)
     _use(link)
@@ -573,14 +573,17 @@ def _require_mails_left(community_id: int, emails: Sequence[str], at: datetime) 
     if refused:
         named = ", ".join(each for hashed, each in hashes.items() if hashed in refused)
         raise Conflict(f"Mails of this community were refused by: {named}. Nobody was invited.")
-    recent = Mail.objects.filter(
-        community_id=community_id, kind=invitation_letters.KIND, created_at__gt=at - PERIOD
-    )
-    if recent.count() + len(emails) > MAX_MAILS:
+    if _sent_lately(community_id, at) + len(emails) > MAX_MAILS:
         raise Conflict(
             f"A community can send {MAX_MAILS} invitations a day. Please send the others tomorrow."
         )
     mail_sums.take(community_id=community_id, wanted=len(emails), at=at)
+
+
+def _sent_lately(community_id: int, at: datetime) -> int:
+    """The number of invitations that a community has sent in the last PERIOD."""
+    letters = Mail.objects.filter(community_id=community_id, kind=invitation_letters.KIND)
+    return letters.filter(created_at__gt=at - PERIOD).count()
 
 
 def _require_mails_of_link(link: Invitation, at: datetime) -> None:

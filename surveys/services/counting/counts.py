@@ -184,8 +184,9 @@ def count_answers(
         key = (*counted_of, state)
         if needs_slot and (known := large.kept(key, Counted, changes=changes)) is not None:
             return known, values_of([unfinished_part])[0]
-        if needs_slot and not has_slot:
+        if not has_slot:
             large.refuse_stopped(counted_of, parameter)
+        if needs_slot and not has_slot:
             return None
         sent_fields.refuse_unknown(project_id=project_id, names=undeclared)
         if where or dividing is not None:
@@ -212,12 +213,12 @@ def count_answers(
             large.keep(key, counted)
         return counted, unfinished
 
-    with one_moment(max_wait):
+    # Counts of all responses may take as long as any statement.
+    most_wait = max_wait if dividing is not None or selection.where else None
+    with one_moment(max_wait), large.stopped(counted_of, parameter, max_wait=most_wait):
         found = count(has_slot=False)
     # The count is outside of the transaction, because the database ends a transaction that is idle for long.
     if found is None:
-        # Counts of all responses may take as long as any statement.
-        most_wait = max_wait if dividing is not None or selection.where else None
         with (
             large.counting_slot(max_wait=max_wait),
             one_moment(max_wait),

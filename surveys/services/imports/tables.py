@@ -97,7 +97,8 @@ def _without_import_ids(rows: _Rows, notes: list[str]) -> tuple[_Rows, list[str]
         return rows, [], ""
     (_, names), (_, texts) = rows[:2]
     zones = [str(each["timeZone"]) for each in ids if "timeZone" in each]
-    zone = "UTC" if "Z" in zones else next((each for each in zones if each in available_timezones()), "")
+    known = available_timezones()  # reads a folder
+    zone = "UTC" if "Z" in zones else next((each for each in zones if each in known), "")
     headers = [*names]
     for n, (text, each) in enumerate(zip(texts, ids, strict=False)):
         if text and n < len(headers) and str(each.get("ImportId", "")).startswith("QID"):
