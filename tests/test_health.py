@@ -122,6 +122,7 @@ def test_readyz_waits_for_nobody_and_leaves_nothing_behind(client: Client) -> No
 def test_readyz_is_unavailable_with_a_key_that_the_data_was_not_written_with(
     client: Client, settings: Settings
 ) -> None:
+    """Rule 12.554."""
     secret_key.record()
     settings.SECRET_KEY = "another-key-" + "0123456789abcdef" * 4
 

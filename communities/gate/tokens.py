@@ -17,6 +17,7 @@ from communities.ground.errors import InvalidApiKey
 PREFIX = "cqt_"
 MAX_LENGTH = 200  # The characters of a token. A longer text is never valid.
 DEFAULT_SECONDS, MIN_SECONDS, MAX_SECONDS = 3600, 60, 86_400
+SECONDS_OF_CLOCKS = 60  # Clocks of two machines may differ.
 NOT_VALID = "This token is not valid."
 ENDED = "This conversation has ended, and its tokens with it."
 _SIGNER = Signer(salt="communities.conversation_token", sep=".")
@@ -36,7 +37,9 @@ def issue(*, conversation_id: uuid.UUID, api_key_id: int, expires_at: datetime) 
 
 
 def read(token: str, *, at: datetime) -> ConversationToken:
-    """Return what a token says. Raises InvalidApiKey if we did not sign the token, or if it has expired."""
+    """Return what a token says. Raises InvalidApiKey if we did not sign the token, or if it has expired, or
+    if it is valid for longer than `issue` ever makes a token.
+    """
     if len(token) > MAX_LENGTH or not token.startswith(PREFIX):
         raise InvalidApiKey(NOT_VALID)
     try:
@@ -46,4 +49,6 @@ def read(token: str, *, at: datetime) -> ConversationToken:
     conversation_id, api_key_id, expires_at = said.split("-")
     if int(expires_at, 16) <= at.timestamp():
         raise InvalidApiKey("This token has expired: ask for a new one.")
+    if int(expires_at, 16) > at.timestamp() + MAX_SECONDS + SECONDS_OF_CLOCKS:
+        raise InvalidApiKey(NOT_VALID)
     return ConversationToken(uuid.UUID(conversation_id), int(api_key_id, 16))

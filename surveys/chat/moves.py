@@ -375,7 +375,7 @@ def _shown(click: Click, view: ConversationView, *, note: str = "", error: str =
 def _raw(click: Click, kind: str) -> Mapping[str, object]:
     """The click or choice as an answer object of the interface."""
     ref, values = click.reference, click.interaction.values
-    numbers = [int(value) for value in values if value.isdigit()]
+    numbers = [int(value) for value in values if value.isdecimal()]
     if kind in SCALES:
         return {"block_id": ref.block_id, "value": str(numbers[0] if values and numbers else ref.arg)}
     if kind == "multi_punch" and (values or ref.op == Op.MENU):

@@ -24,6 +24,7 @@ Value: TypeAlias = str | Decimal | bool | tuple["Value", ...] | None  # None mea
 # Only ASCII digits and a point: `1_0`, `٣`, `NaN`, `1e5` and ` 5 ` are text, although Decimal accepts them.
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?").fullmatch
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
+MAX_NUMBER = 100  # characters of a text that may be a number
 _MAX_DIGITS = 100  # before or after the point; longer numbers are written with an exponent
 _EXACT = Context(prec=3 * _MAX_DIGITS, rounding=ROUND_HALF_UP)
 _SIX_PLACES = Decimal("0.000001")
@@ -33,7 +34,7 @@ MAX_INTEGER = 2**53  # JSON readers round larger whole numbers to the nearest fl
 def number(value: Value) -> Decimal | None:
     """The number of a value, or of its text; else None. Booleans are no numbers."""
     if isinstance(value, str):
-        return Decimal(value) if _PLAIN_NUMBER(value) else None
+        return Decimal(value) if len(value) <= MAX_NUMBER and _PLAIN_NUMBER(value) else None
     if isinstance(value, Decimal) and value.is_finite():
         return value
     return None

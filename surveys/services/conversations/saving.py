@@ -223,8 +223,8 @@ def _complete(
     Returns the state after that. A response that is screened out takes no place, and counts for the limit of
     its respondent. It gives nothing, but on anonymous projects, where that would tell an answer, it gives
     what a completion gives (rule 1.181). Refuses a completion over the limits. Nameless respondents have no
-    limit of their own, nor have respondents whom an anonymous conversation no longer stores (rules 7.2 and
-    7.3).
+    limit of their own, nor has a respondent whom an anonymous conversation no longer stores
+    (rules 7.2 and 7.3).
     """
     conversation, project, remembered = loaded.conversation, loaded.project, loaded.remembered
     if not is_screened_out:

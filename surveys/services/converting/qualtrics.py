@@ -352,6 +352,6 @@ class _Survey:
 
 def _numbered(value: Json) -> Iterator[tuple[str, Json]]:
     """The parts of logic, which are under the keys 0, 1, 2, …"""
-    for key in sorted((key for key in value if key.isdigit() and len(key) < 6), key=int):
+    for key in sorted((key for key in value if key.isdecimal() and len(key) < 6), key=int):
         if isinstance(value[key], dict):
             yield key, value[key]

@@ -207,7 +207,8 @@ class _Reader:
     def _choices(self, choices: object, item: Item) -> Iterator[Choice]:
         for each in choices[:MAX_CHOICES] if isinstance(choices, list) else ():
             if not isinstance(each, dict):
-                yield Choice(word(each))
+                value, _, label = word(each).partition("|")  # as a text may contain both
+                yield Choice(value, self.label(label))
                 continue
             if each.get("visibleIf") or each.get("enableIf"):
                 self.found.miss(

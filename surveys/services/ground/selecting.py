@@ -466,7 +466,9 @@ def _json(known: Mapping[str, str | int]) -> str:
 
 
 def _text(text: Part) -> _Single:
-    return _Single(text, _joined("CASE WHEN {} ~ {} THEN ({})::numeric END", text, ("%s", [_NUMBER]), text))
+    is_number = f"octet_length({{}}) <= {values.MAX_NUMBER} AND {{}} ~ {{}}"
+    parts = text, text, ("%s", [_NUMBER]), text
+    return _Single(text, _joined(f"CASE WHEN {is_number} THEN ({{}})::numeric END", *parts))
 
 
 def _number(number: Part) -> _Single:

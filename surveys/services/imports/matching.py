@@ -265,6 +265,10 @@ class _Called:
         for name in of_block:
             self.questions.setdefault(plain(name.text), set()).add(name.thing)
         self.options: dict[str, _Options] = {}
+        self.by_label = defaultdict[str, list[str]](list)
+        for block_id, block in found.blocks.items():
+            for option in block.options if block.type == "multi_punch" else ():
+                self.by_label[option.display_text].append(f"o:{block_id}:{option.id}")
 
     def targets(self, header: str) -> list[str]:
         """The targets that a header names; none if it is unclear which."""
@@ -288,12 +292,7 @@ class _Called:
         """The option of a multi punch with this label, if one question alone has it: such a column of
         Typeform has the label as its header and in its cells.
         """
-        alike = [
-            f"o:{block_id}:{option.id}"
-            for block_id, block in self.found.blocks.items()
-            for option in (block.options if block.type == "multi_punch" else ())
-            if option.display_text == header
-        ]
+        alike = self.by_label.get(header, [])
         return alike if len(alike) == 1 else []
 
     def _of_question(self, question: str, rest: str, header: str, *, is_code: bool) -> list[str]:

@@ -17,10 +17,12 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
+from django.db.models import Q
 
 from communities.ground.actors import Actor
 from communities.ground.errors import Forbidden, NotFound
 from communities.ground.statements import fetch_rows
+from communities.ground.undo_period import UNDO_PERIOD
 from surveys.models import DeletedResponse, Project
 from surveys.services.ground import access, feed_order
 from surveys.services.ground.feed_order import NEXT, NOW, OPEN
@@ -208,8 +210,11 @@ def _take_over(project_ids: Sequence[int]) -> None:
 
 
 def _readable(actor: Actor, at: datetime) -> list[int]:
-    """The ids of the projects whose responses the actor may read."""
+    """The ids of the projects whose responses the actor may read. A project that is deleted for good is none,
+    also while a worker still removes its responses.
+    """
     projects = Project.with_deleted.in_community(actor.community_id)
+    projects = projects.filter(Q(deleted_at=None) | Q(deleted_at__gt=at - UNDO_PERIOD))
     if actor.is_admin:
         return list(projects.values_list("pk", flat=True))
     voted_in = access.polls_voted_in(actor=actor)

@@ -17,6 +17,7 @@ shared page by one answer, so only its readings of texts are used.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -34,6 +35,7 @@ from surveys.services.counting.counts import AnswerCounts
 from surveys.services.ground import anonymity
 from surveys.services.representations import analysis as analysis_json
 
+SECONDS_FOR_TOTALS = 2.0
 State = TypeVar("State")
 BlockJson = Mapping[str, Any]
 GroupJson = Sequence[Any]
@@ -112,12 +114,15 @@ def totals(*, projects: Sequence[Project], count: Callable[[Project], None]) -> 
     counts: those of its last step.
 
     A project whose counts would take a step now takes it by `count`, so that all its figures change at one
-    moment.
+    moment. After SECONDS_FOR_TOTALS, the other projects show their last step until they are read again.
     """
     shown = _shown_of(projects)
     if due := [each for each in projects if _is_due(each, shown[each.pk])]:
+        ends = time.monotonic() + SECONDS_FOR_TOTALS
         for project in due:
             count(project)
+            if time.monotonic() > ends:
+                break
         shown |= _shown_of(due)
     return {
         pk: {"completion_count": each.completed, "response_count": each.answered}

@@ -2,12 +2,15 @@
 
 import json
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
+from communities.chat_platform.references import Op
 from communities.models import Member
+from surveys.chat import moves
 from surveys.models import Answer, Conversation, UnsentAnswer
 from surveys.services.people import service as people
 from surveys.services.projects import opening
@@ -87,6 +90,15 @@ def test_a_made_up_button_does_nothing(chat):
         marit.press_button({"custom_id": custom_id})
         assert "too old" in marit.text
     assert values() == []
+
+
+def test_a_made_up_value_of_a_menu_is_no_option():
+    click = SimpleNamespace(
+        reference=SimpleNamespace(block_id=1, op=Op.MENU, arg=0),
+        interaction=SimpleNamespace(values=["²", "x", "-1", ""]),
+    )
+
+    assert moves._raw(click, "multi_punch") == {"block_id": 1, "option_ids": []}
 
 
 def test_a_click_that_comes_twice_moves_once(chat):

@@ -15,7 +15,7 @@ from django.utils import timezone
 from communities.gate import tokens, views
 from communities.models import ApiKey, AuditEntry, Member
 from surveys.models import Project
-from tests.support.api_requests import clear_caller_cache
+from tests.support.api_requests import clear_caller_cache, key_of
 from tests.support.caller import CHOICE, TEXT, Caller, faults, refusal
 
 SHOP = "https://shop.example"
@@ -165,6 +165,17 @@ def test_a_token_ends_at_its_time(
     assert refusal(late) == (401, "invalid_api_key")
     assert "expired" in late.json()["message"]
     assert late["Access-Control-Allow-Origin"] == SHOP
+
+
+def test_a_token_that_is_valid_for_longer_than_any_is_refused(caller: Caller) -> None:
+    """Rule 11.91. Somebody who knows SECRET_KEY could sign such a token."""
+    page = Page(caller, step := begun(caller))
+    end = timezone.now() + timedelta(days=2)
+    page.token = tokens.issue(
+        conversation_id=uuid.UUID(step["id"]), api_key_id=key_of(caller).pk, expires_at=end
+    )
+
+    assert refusal(page.call("GET")) == (401, "invalid_api_key")
 
 
 @pytest.mark.parametrize("seconds", [59, 86_401, "60", None, 2**63])

@@ -16,6 +16,7 @@ from surveys.services.ground import lookup
 from surveys.services.people import service as people
 from surveys.services.projects import cloning, removal, schedule
 from surveys.services.projects import service as projects
+from surveys.services.responses import changes
 from surveys.services.results import shared
 from tests.support import caller as api
 from tests.support.caller import Caller
@@ -258,10 +259,12 @@ def test_a_large_project_is_gone_at_once_and_deleted_behind(monkeypatch: pytest.
     again = caller.delete(f"/projects/{project.pk}").status_code
     with pytest.raises(Conflict, match="are over"):
         removal.restore(actor=caller.actor, project_id=project.pk, at=timezone.now())
+    in_the_feed = changes._readable(caller.actor, timezone.now())
     left = Conversation.objects.filter(project=project).count()
     deleted = removal.delete_overdue(at=timezone.now())
 
     assert (answer.status_code, found, again, left, deleted) == (204, 404, 404, 7, 1)
+    assert in_the_feed == [other.pk]
     assert [each.pk for each in Project.with_deleted.all()] == [other.pk]
     assert Conversation.objects.get().project_id == Answer.objects.get().block.project_id == other.pk
     assert Event.objects.filter(type="project.deleted").count() == 1

@@ -40,6 +40,7 @@ TEXTS = [
     "Ünder",
     "false",
     "0",
+    "0" * 100 + "2",
 ]
 NUMBERS = ["0", "2", "2.5", "-3", "12345678901234.5"]
 WEIGHTS = [{"fire": 2}, {"fire": -1, "ice": 1}, {"ice": 0.25}, None]
@@ -239,7 +240,7 @@ def test_the_listing_and_its_total_are_of_the_selected_responses(caller: Caller,
     """Rules 6.260 and 6.261."""
     every = listed(caller, project)
     path = f"/projects/{project['id']}/responses?{_query(FIRE)}"
-    first = caller.get(f"{path}&per_page=3").json()
+    first = caller.get(f"{path}&per_page=2").json()
     rest = caller.get(f"{path}&per_page=100&after={first['data'][-1]['id']}").json()
 
     expected = [
@@ -248,7 +249,7 @@ def test_the_listing_and_its_total_are_of_the_selected_responses(caller: Caller,
         if ("colour", "red") in answers_of(each) and "drinks" not in dict(answers_of(each))
     ]
     assert [each["id"] for each in first["data"] + rest["data"]] == expected
-    assert first["pagination"]["total"] == len(expected) > 3
+    assert first["pagination"]["total"] == len(expected) > 2
     together = caller.get(f"{path}&status=completed&field.city=red").json()
     assert {each["id"] for each in together["data"]} < set(expected)
 

@@ -8,6 +8,7 @@ from collections import Counter
 from datetime import timedelta
 from decimal import Decimal
 from itertools import count, product
+from types import SimpleNamespace
 
 import orjson
 import pytest
@@ -447,3 +448,18 @@ def test_figures_on_one_page_agree():
             assert answered == red + green + blue
     waiting = [*[BOTH] * 4, *[FIRST] * 6, BOTH, *[NONE] * 4, *[BOTH] * 5]
     assert [looked_at(waiting)[n - 1][:3] for n in (10, 15, 20)] == [(4, 6, 0), (4, 6, 0), (10, 6, 10)]
+
+
+def test_a_list_counts_for_some_seconds_and_shows_earlier_totals_of_the_rest(monkeypatch):
+    """Rule 7.12."""
+    boss = Caller()
+    for _ in range(3):
+        vote(made_of(community=boss.community), times=5)
+    member = boss.beside("member")
+    clock = iter(range(0, 1000, 2))
+    monkeypatch.setattr(steps, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+
+    def listed():
+        return sorted(each["info"]["response_count"] for each in member.get("/projects").json()["data"])
+
+    assert [listed(), listed(), listed()] == [[0, 5, 5], [5, 5, 5], [5, 5, 5]]
