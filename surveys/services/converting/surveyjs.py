@@ -207,7 +207,7 @@ class _Reader:
     def _choices(self, choices: object, item: Item) -> Iterator[Choice]:
         for each in choices[:MAX_CHOICES] if isinstance(choices, list) else ():
             if not isinstance(each, dict):
-                value, _, label = word(each).partition("|")  # as a text may contain both
+                value, label = _parts(each)
                 yield Choice(value, self.label(label))
                 continue
             if each.get("visibleIf") or each.get("enableIf"):
@@ -278,9 +278,7 @@ class _Reader:
         else:
             sent = element.get("rows")
             rows = [
-                ({}, word(row.get("value")), row.get("text"))
-                if isinstance(row, dict)
-                else ({}, word(row), None)
+                ({}, word(row.get("value")), row.get("text")) if isinstance(row, dict) else ({}, *_parts(row))
                 for row in (sent[:MAX_CHOICES] if isinstance(sent, list) else ())
             ]
         if not rows:
@@ -340,3 +338,9 @@ class _Reader:
         if when and last:
             target = word(trigger.get("gotoName")) if kind == "skip" else "$end" if has_end else None
             self.found.jump(last, Jump(when, target, source))
+
+
+def _parts(text: object) -> tuple[str, str]:
+    """The value and the label of an option or row that is written as one text: `vw|Volkswagen`, or `vw`."""
+    value, _, label = word(text).partition("|")
+    return value, label

@@ -25,8 +25,8 @@ SURVEYJS = {
                 {"type": "panel", "name": "inner", "visibleIf": "{makes} contains 'vw'", "elements": [
                     {"type": "rating", "name": "stars", "title": "How good?", "rateMax": 5,
                      "rateType": "stars", "minRateDescription": "bad", "maxRateDescription": "good"}]},
-                {"type": "matrix", "name": "parts", "title": "How is it?", "columns": ["bad", "good"],
-                 "rows": [{"value": "engine", "text": "Engine"}, "brakes"]},
+                {"type": "matrix", "name": "parts", "title": "How is it?", "columns": ["bad|Bad", "good"],
+                 "rows": [{"value": "engine", "text": "Engine"}, "brakes|The brakes"]},
                 {"type": "text", "name": "mail", "inputType": "email", "visibleIf": "{parts.engine} = 'bad'"},
                 {"type": "text", "name": "price", "inputType": "number", "min": 1},
                 {"type": "expression", "name": "double", "expression": "iif({price} > 10, {price} * 2, 0)"},
@@ -53,6 +53,8 @@ def test_a_survey_of_surveyjs_becomes_a_script():
     assert blocks["makes"]["randomize_options"]
     assert blocks["stars"]["scale"] == {"icon": "stars", "label_left": "bad", "label_right": "good"}
     assert [blocks[name]["group"] for name in ("parts_engine", "parts_brakes")] == ["How is it?"] * 2
+    assert [each.get("label", "") for each in blocks["parts_brakes"]["options"]] == ["Bad", ""]
+    assert blocks["parts_brakes"]["prompt"] == "The brakes"
     assert blocks["mail"]["format"] == "email"
     assert "parts_engine" in json.dumps(blocks["mail"])
     assert blocks["double"]["calculated_formula"] == "(if [price] > 10 then ([price] * 2) else 0)"
