@@ -18,7 +18,7 @@ from surveys.ai.provider import MAX_QUESTION
 from surveys.models import Generation
 from surveys.services.ai_work import generation, question
 from surveys.services.ai_work.question import AskedQuestion
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 PARAMETER = "asked"  # of the tab's address: the job of the question that the page shows
 MOST_DIGITS = 18
@@ -73,7 +73,7 @@ def of_asked(page: ProjectPage, asked: AskedQuestion) -> dict[str, object]:
 def _figures(page: ProjectPage, figures: Sequence[Mapping[str, str]]) -> Mapping[str, ShownFigure]:
     """The figures by reference. Only questions have a card on the tab."""
     project = page.project
-    blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
+    blocks = script_cache.of(project).catalogue.blocks
     shown = {}
     for figure in figures:
         found = _OF_A_BLOCK.match(figure["reference"])

@@ -11,7 +11,7 @@ from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.drawing.figures import participation as drawing
 from surveys.services.results import participation
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 
 @project_tab("results")
@@ -30,7 +30,7 @@ def over_time(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         scores = participation.scores(project=project, selection=form.selection, found=found)
     except (Forbidden, InvalidRequest, Unavailable) as refusal:
         return results.refused(request, page, refusal)
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = script_cache.of(project).catalogue
     context = {
         "form": form,
         "noun": "vote" if project.is_poll else "response",

@@ -36,7 +36,7 @@ from surveys.services.ai_work.readings import MAX_THEMES_OF_ANSWER
 from surveys.services.ground import access
 from surveys.services.responses import reading
 from surveys.services.results import written
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 THEMES = "admin/surveys/project/themes.html"
 ANSWER = "admin/surveys/project/answer.html"
@@ -241,7 +241,7 @@ def _draw(
 
 
 def _prompt(project: Project, block_id: int) -> str:
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = script_cache.of(project).catalogue
     return heading(catalogue.blocks[block_id].prompt, catalogue.script)
 
 

@@ -54,7 +54,7 @@ class LoadedConversation:
     def of(cls, conversation: Conversation, *, stops: bool = False) -> Self:
         """The conversation with its script and state. A state of an earlier script is realigned."""
         project = conversation.project
-        cached = script_cache.get(project.pk, project.revision)
+        cached = script_cache.of(project)
         script, state = cached.script, State.from_json(conversation.state)
         # A reader holds no lock, so the script may have changed after the project's row was read.
         project.revision = cached.stored.revision

@@ -53,7 +53,7 @@ def answer_table(
     `item`. A further question about an answer is the `item` of a row of its own, and so is the option for
     which a text was written. With `codes` there is also the code of the option.
     """
-    cached = script_cache.get(project.pk, project.revision)
+    cached = script_cache.of(project)
     catalogue, stored = cached.catalogue, cached.stored
     blocks = {block_id: with_removed_options(block, stored) for block_id, block in catalogue.blocks.items()}
     of_block: dict[int, list[Cell]] = {}

@@ -326,7 +326,7 @@ def response_table(
     Headers are prompts, or names of blocks if `by_name`. `screened_out` says that the rows are of responses
     that were screened out.
     """
-    cached = script_cache.get(project.pk, project.revision)
+    cached = script_cache.of(project)
     among = _SCREENED_OUT if screened_out else _LISTED
     columns = list(columns_of(project, cached.stored, own_values=own_values))
     derived: list[

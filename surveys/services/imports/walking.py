@@ -95,7 +95,7 @@ def walk_through(
     *, project: Project, sent: Sequence[SentResponse], violations: Sequence[ViolationJson] = (), at: datetime
 ) -> WalkedImport:
     """The walks of `walk`, for callers who have authorised already."""
-    stored = script_cache.get(project.pk, project.revision).stored
+    stored = script_cache.of(project).stored
     script, complete_blocks = stored.script, stored.complete_blocks
     if not any(block.asks for block in script.blocks):
         raise Conflict("This project has no questions yet, so there are no answers to it.")

@@ -13,7 +13,7 @@ from surveys.engine.language.names import SCORES
 from surveys.engine.language.values import json_number
 from surveys.engine.script import CALCULATED, Script
 from surveys.models import Project, Theme
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.cache import Catalogue
 
 ResponseJson = dict[str, object]
@@ -43,7 +43,7 @@ def response_serializer(
     With `solutions` it includes scores and calculated results, which reveal the correct answers. `catalogue`
     is the project's catalogue, if the caller has read it already.
     """
-    catalogue = catalogue or scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = catalogue or script_cache.of(project).catalogue
     project_id, is_anonymous = str(project.pk), project.is_anonymous
     rank, points = catalogue.rank, catalogue.points
     tells_scores = solutions and project.scoring_enabled
