@@ -15,11 +15,11 @@ from django.utils.safestring import SafeString
 
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
+from communities.ground.ids import id_of
 from communities.ground.words import plural
 from communities.models import ChatInstallation
 from communities.services.chat import checking, installations, outbox, overview
 from communities.services.chat.overview import Connection, Work
-from communities.services.tenants import communities
 from communities.staff import acting
 from communities.staff.base import CommunityModelAdmin, Nav
 from communities.staff.failures import Failure, add_failures
@@ -102,7 +102,7 @@ class ChatPageAdmin(CommunityModelAdmin[ChatInstallation]):
         """Return an admin of the community with this id, and make the community the current one. Raises
         Http404.
         """
-        community_id = communities.id_of(object_id)
+        community_id = id_of(object_id)
         if community_id is None:
             raise Http404
         actor = acting.require_actor(request, community_id, least=self.least_role)

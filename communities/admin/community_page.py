@@ -19,6 +19,7 @@ from communities.admin.community_forms import CommunityForm, initial_of
 from communities.ground import brands
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
+from communities.ground.ids import id_of
 from communities.ground.tiers import TIERS
 from communities.models import Community, CommunitySettings
 from communities.second_factors import OwnFactorMissing
@@ -77,7 +78,7 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Show the page, also before any settings were saved."""
-        community_id = communities.id_of(object_id)
+        community_id = id_of(object_id)
         if community_id is None:
             raise Http404
         actor = acting.require_actor(request, community_id, least=self.least_role)

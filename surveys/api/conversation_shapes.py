@@ -10,14 +10,12 @@ from rest_framework import serializers
 
 from communities.gate import tokens
 from communities.gate.fields import (
-    BEYOND_64_BITS,
-    MAX_ID,
     StrictBooleanField,
     StrictIntegerField,
     StrictListField,
     StrictTextField,
-    is_of_64_bits,
 )
+from communities.ground.ids import BEYOND_64_BITS, MAX_ID, is_of_64_bits
 from surveys.api.metadata import LanguageField, Metadata
 from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS, MAX_OTHER_TEXT
 from surveys.engine.walk import answers

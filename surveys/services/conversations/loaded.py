@@ -109,7 +109,7 @@ class LoadedConversation:
     @property
     def locked_reply(self) -> Reply | None:
         """The answer to the current block if it was graded and cannot be changed; None otherwise."""
-        if not (self.project.lock_graded_answers and self.script.tells_results):
+        if not (self.project.lock_graded_answers and self.script.shows_correctness):
             return None
         return runner.settled_reply(self.script, self.state)
 

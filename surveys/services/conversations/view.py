@@ -262,7 +262,7 @@ class WalkView(ABC):
         return self._is_locked(runner.state_at_step(self.script, self.state, step))
 
     def _is_locked(self, state: State) -> bool:
-        if not (self.project.lock_graded_answers and self.script.tells_results):
+        if not (self.project.lock_graded_answers and self.script.shows_correctness):
             return False
         return runner.settled_reply(self.script, state) is not None
 

@@ -18,10 +18,10 @@ from django.db.models import BooleanField, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from communities.ground.actors import Actor
+from communities.ground.ids import id_of
 from communities.ground.statements import fetch_rows
 from communities.models import Identity, Member
 from communities.services.people import identities
-from communities.services.tenants.communities import id_of
 from communities.services.tenants.member_search import MAX_FOUND, find_members
 from surveys.engine.language.values import number_text
 from surveys.models import Conversation, Project, ResponseDeletion
