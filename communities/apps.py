@@ -9,8 +9,7 @@ class CommunitiesConfig(AppConfig):
         # The import is here because the checks need models and URLs, which are loaded later than this module.
         from allauth.socialaccount.providers import registry  # noqa: PLC0415
 
-        import communities.checks  # noqa: PLC0415
-        import communities.gate.paths  # noqa: F401, PLC0415
+        import communities.checks  # noqa: F401, PLC0415
         from communities.accounts import one_time_codes, recovery_codes, signals  # noqa: PLC0415
         from communities.accounts.providers.classes import PROVIDERS  # noqa: PLC0415
         from communities.ground import key_versions  # noqa: PLC0415
