@@ -83,19 +83,14 @@ def export(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         return refused(request, page, refusal)
     choice = None
     try:
-        choice = exporting.choice_of(request.GET)
+        solutions = access.may_read_solutions(actor=page.actor, project=page.project)
+        choice = exporting.choice_of(request.GET, solutions=solutions)
         if choice is None:
             raise Http404
         file = exports.export(
             project=page.project,
-            format=choice.format,
+            options=choice,
             selection=form.selection,
-            with_bom=choice.with_bom,
-            solutions=access.may_read_solutions(actor=page.actor, project=page.project),
-            codes=choice.codes,
-            own_values=choice.own_values,
-            marks_missing=choice.marks_missing,
-            is_long=choice.is_long,
             note=exporting.noter(request, page.project),
         )
         response = download(
