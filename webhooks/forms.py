@@ -13,9 +13,8 @@ from django.utils.html import format_html
 
 from communities.forms.once import TicketForm
 from communities.ground import web_addresses
+from communities.ground.form_fields import MomentField, TextField
 from communities.ground.ids import id_of
-from communities.ground.moment_field import MomentField
-from communities.ground.text_field import TextField
 from webhooks import projects
 from webhooks.events import ALL, EventType
 from webhooks.models import Delivery, Webhook

@@ -10,8 +10,8 @@ from django import forms
 from communities.forms import once
 from communities.forms.pictures import ColourField, PictureField
 from communities.ground import privacy_words
+from communities.ground.form_fields import TextField
 from communities.ground.ids import MAX_ID
-from communities.ground.text_field import TextField
 from communities.ground.web_addresses import MAX_LENGTH, BadAddress, is_link, parse_origin
 from communities.models import Community, CommunitySettings
 from communities.models.community import MAX_ORIGINS

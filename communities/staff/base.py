@@ -19,7 +19,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
 from communities.ground.actors import Actor, Role
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.staff import acting, listing
 from communities.staff.listing import Listing
 from communities.staff.pages import Nav as Nav

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDi
 from django.http.response import HttpResponseBase
 
 from communities.ground.errors import Forbidden, InvalidRequest, Unavailable
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.staff.texts import moment
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab

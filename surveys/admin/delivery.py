@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from communities.ground import privacy_words
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.services.tenants import verified_sources
 from communities.staff.chat_choices import role_choices
 from surveys.admin import address_fields, post_preview, project_forms

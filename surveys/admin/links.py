@@ -23,10 +23,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from communities.forms import once
 from communities.gate.downloads import download
 from communities.ground.errors import NotFound, Refusal
+from communities.ground.form_fields import MomentField, TextField
 from communities.ground.ids import MAX_ID, id_of
-from communities.ground.moment_field import MomentField
 from communities.ground.slots import of_community
-from communities.ground.text_field import TextField
 from communities.ground.transactions import in_transaction
 from communities.ground.words import plural
 from communities.models import Mail

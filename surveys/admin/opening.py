@@ -14,8 +14,7 @@ from django.utils.html import format_html
 from communities import services as communities
 from communities.ground import privacy_words
 from communities.ground.errors import Refusal
-from communities.ground.moment_field import MomentField
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import MomentField, TextField
 from communities.ground.words import plural
 from communities.services.chat import installations, overview
 from communities.services.tenants import verified_sources

@@ -21,8 +21,8 @@ from communities.gate.downloads import download
 from communities.ground import wire
 from communities.ground.actors import Actor, Level, Role
 from communities.ground.errors import Forbidden, NotFound, Refusal
+from communities.ground.form_fields import TextField
 from communities.ground.slots import of_community
-from communities.ground.text_field import TextField
 from communities.models import Member
 from communities.services.people import memberships
 from communities.staff import refusals

@@ -9,7 +9,7 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 
 from communities import services as communities
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.ground.words import plural
 from communities.services.chat import overview
 from communities.services.pictures import copies

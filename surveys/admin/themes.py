@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods
 from communities.forms import once
 from communities.forms.once import CreationForm
 from communities.ground.errors import Conflict, Forbidden, InvalidRequest, NotFound
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.staff.refusals import add_to_form
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab

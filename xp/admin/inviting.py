@@ -18,8 +18,8 @@ from django.utils import timezone
 from communities.forms import once
 from communities.ground.actors import Actor, Level
 from communities.ground.errors import Conflict, Refusal
+from communities.ground.form_fields import TextField
 from communities.ground.ids import id_of
-from communities.ground.text_field import TextField
 from communities.ground.transactions import in_transaction
 from communities.ground.words import plural
 from communities.models import Member

@@ -22,8 +22,8 @@ from communities.accounts.frame import user_of
 from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.gate.downloads import download
 from communities.ground.errors import Conflict
+from communities.ground.form_fields import TextField
 from communities.ground.slots import of_user
-from communities.ground.text_field import TextField
 from communities.models import Community
 from surveys.services.people import own_data, own_responses
 from surveys.services.people import service as people
