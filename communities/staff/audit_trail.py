@@ -218,11 +218,11 @@ def _bytes_in_page(text: str) -> int:
     return len(escape(text).encode(errors="surrogatepass"))
 
 
-def plain_differences(before: Any, after: Any, *, part: str = "") -> list[Difference]:
+def plain_differences(before: Any, after: Any) -> list[Difference]:
     """The fields that differ between two JSON values, in the words of their paths and in their order."""
     was, now = dict(_flat(before)), dict(_flat(after))
     return [
-        Difference(field_words(path), was.get(path, ""), now.get(path, ""), part)
+        Difference(field_words(path), was.get(path, ""), now.get(path, ""))
         for path in sorted({*was, *now})
         if was.get(path, "") != now.get(path, "")
     ]

@@ -418,7 +418,7 @@ def _settle_scoring(
     after = replace(script, scoring_enabled=project.scoring_enabled, buckets=tuple(map(Bucket, names)))
     violations = script_rules.check(
         after,
-        block_paths=stored_paths(after, path="script.blocks"),
+        block_paths=stored_paths(after),
         chat=False,
         bucket_keys=after.bucket_keys or None,
         path="script.blocks",
