@@ -45,7 +45,7 @@ def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, 
 
 def row_answers(script: Script, sent: QueryDict) -> list[Mapping[str, object]]:
     """Return the answer objects of a group's form, in the order of the script; empty for any other form."""
-    ids = map(id_of, sent.get(ROWS, "").split()[:MAX_BLOCKS])
+    ids = filter(None, map(id_of, sent.get(ROWS, "").split()[:MAX_BLOCKS]))
     blocks = [script.blocks[script.index_by_id[each]] for each in ids if each in script.index_by_id]
     return [row_answer(block, sent.getlist(f"row-{block.id}")) for block in blocks if block.type in GROUPED]
 
