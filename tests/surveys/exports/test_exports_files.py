@@ -12,6 +12,7 @@ from communities.ground.errors import InvalidRequest
 from surveys.models import Conversation
 from surveys.services.exports import columns as export_columns
 from surveys.services.exports import service as exports
+from surveys.services.exports import table
 from surveys.services.exports import xlsx as export_xlsx
 from surveys.services.exports.cells import FileOptions
 from surveys.services.responses import service as responses
@@ -74,7 +75,7 @@ def test_a_part_holds_no_more_answers_than_fit_the_memory_and_one_response_at_le
     parts = list(responses.batches(project=made, filters={}))
 
     assert [str(row[0]) for part in parts for row in part] == nine
-    sizes = [sum(104 for row in part[:-1] for _ in row[export_columns.ANSWERS][0]) for part in parts]
+    sizes = [sum(104 for row in part[:-1] for _ in row[table.ANSWERS][0]) for part in parts]
     assert max(sizes) < most
 
 
