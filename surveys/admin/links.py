@@ -205,13 +205,7 @@ def file(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBa
     if format not in files.FORMATS:
         raise Http404
     made = files.export(actor=page.actor, project=page.project, format=format, at=page.at, with_bom=True)
-    response = download(
-        request,
-        owner=of_community(page.actor.community_id),
-        content_type=made.content_type,
-        file_name=made.file_name,
-        chunks=made.chunks,
-    )
+    response = download(request, made, owner=of_community(page.actor.community_id))
     if request.method == "GET":
         files.note_export(actor=page.actor, project=page.project, format=format, at=page.at)
     return response

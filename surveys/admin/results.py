@@ -93,13 +93,7 @@ def export(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
             selection=form.selection,
             note=exporting.noter(request, page.project),
         )
-        response = download(
-            request,
-            owner=of_community(page.actor.community_id),
-            content_type=file.content_type,
-            file_name=file.file_name,
-            chunks=file.chunks,
-        )
+        response = download(request, file, owner=of_community(page.actor.community_id))
         if request.method == "GET":
             exports.note_export(actor=page.actor, project=page.project, format=choice.format, at=page.at)
         return response

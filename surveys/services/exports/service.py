@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
 from typing import IO, Any
 
+from communities.gate.downloads import Chunks, File
 from communities.ground import wire
 from communities.ground.actors import Actor
 from communities.ground.errors import refuse
@@ -41,28 +42,15 @@ BYTE_ORDER_MARK = "\ufeff".encode()
 _NOT_IN_FILE_NAMES = frozenset('\\/:*?"<>|')
 _JOINERS = frozenset("\u200c\u200d")  # parts of emoji and of words in some languages
 
-Chunks = Generator[bytes, None, None]
 Rows = Iterator[Sequence[Any]]
 Progress = Callable[[int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
-    """A file to send. Nothing is read or prepared before the first chunk is requested.
-
-    A workbook is then written as a whole to the disk; other formats are produced while they are read. Close
-    `chunks` if you do not consume all of them. Any chunk may raise; the file is then incomplete.
-    """
-
-    content_type: str
-    file_name: str
-    chunks: Chunks
-
-
 def export(
     *, project: Project, options: FileOptions = CSV, selection: Selection = ALL, note: Progress | None = None
-) -> Export:
-    """A project's responses as a file, oldest first.
+) -> File:
+    """A project's responses as a file, oldest first. A workbook is written as a whole to the disk;
+    other formats are produced while they are read.
 
     `note` is called from time to time with the number of responses written so far, and at the end. The first
     chunk of a workbook with more columns than a spreadsheet can contain is refused, and of a workbook or an
@@ -72,7 +60,7 @@ def export(
     selecting.refuse_faults(selection.where, script=script, solutions=options.solutions)
     options = replace(options, screened_out=selection.outcome == Conversation.SCREENED_OUT)
     chunks = _chunks(project, selection, options, note)
-    return Export(MEDIA_TYPES[options.format], file_name(project.name, options.format), chunks)
+    return File(MEDIA_TYPES[options.format], file_name(project.name, options.format), chunks)
 
 
 def _chunks(project: Project, selection: Selection, options: FileOptions, note: Progress | None) -> Chunks:

@@ -393,7 +393,7 @@ def begun(admin, made, three, monkeypatch):
             finally:
                 closed.append(True)
 
-        return exports.Export(made.content_type, made.file_name, chunks())
+        return exports.File(made.content_type, made.file_name, chunks())
 
     monkeypatch.setattr(exports, "export", watched)
     path = f"/v1/communities/{admin.community.pk}/projects/{made.pk}/responses/export"
