@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -90,6 +90,7 @@ class FileOptions:
     options' own values instead of labels with `own_values`, a row for each answer if `is_long`, and names of
     blocks as headers if `by_name`. `marks_missing` distinguishes skipped questions from questions that were
     not shown, in tables with a row for each response. `screened_out` says that the file has those responses.
+    `removed` are the questions that were removed from the script and have answers.
     """
 
     format: str = "csv"
@@ -101,6 +102,7 @@ class FileOptions:
     is_long: bool = False
     by_name: bool = False
     screened_out: bool = False
+    removed: Set[int] = frozenset()
 
 
 def shortened(text: str, size: int) -> str:

@@ -66,10 +66,11 @@ def export(
 def _chunks(project: Project, selection: Selection, options: FileOptions, note: Progress | None) -> Chunks:
     """The file. Headers of many columns take seconds, so they are made in the slot of the download, too."""
     is_table = options.format not in ("json", "ndjson")
-    with_course = options.marks_missing if is_table else bool(missing.removed_questions(project))
+    removed = frozenset() if is_table else missing.removed_questions(project)
+    with_course = options.marks_missing if is_table else bool(removed)
     batches = responses.batches(project=project, filters=_filters(selection), with_course=with_course)
     rows = _noted(batches, note)
-    yield from _FORMATS[options.format](project, rows, options)
+    yield from _FORMATS[options.format](project, rows, replace(options, removed=removed))
 
 
 def _noted(batches: Iterator[Sequence[Sequence[Any]]], note: Progress | None) -> Rows:
@@ -143,10 +144,9 @@ def _serialized(project: Project, rows: Rows, options: FileOptions) -> Iterator[
     any.
     """
     serialize = response_json.response_serializer(project, solutions=options.solutions)
-    removed = missing.removed_questions(project)
-    if not removed:
+    if not options.removed:
         return (wire.render(serialize(row)) for row in rows)
-    skipped = missing.skipped_among(removed)
+    skipped = missing.skipped_among(options.removed)
     of_listing = slice(missing.COURSE.start)
     return (wire.render(serialize(row[of_listing]) | skipped(row)) for row in rows)
 
