@@ -21,6 +21,7 @@ from communities.forms import once
 from communities.forms.once import CreationForm
 from communities.ground.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from communities.ground.form_fields import TextField
+from communities.ground.ids import id_of
 from communities.staff.refusals import add_to_form
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
@@ -137,7 +138,7 @@ class ThemesForm(CreationForm):
                 self._typed("title", key),
                 self._typed("description", key),
                 self._typed("pinned", key),
-                int(key) if key.isdecimal() else None,
+                id_of(key),
             )
             for key in self.kept_keys
         ]
