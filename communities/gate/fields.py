@@ -102,12 +102,17 @@ class StrictBooleanField(serializers.BooleanField):
 
 
 class FlagField(serializers.BooleanField):
-    """A query parameter that is either `true` or `false`; a missing parameter means false."""
+    """A query parameter that is either `true` or `false`; a missing parameter means false, if there is no
+    other `default` and nothing says `required=False`.
+    """
 
     default_error_messages = {"invalid": "must be true or false."}
+    default_empty_html = serializers.empty  # else a missing parameter would mean false in any case
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(default=False, **kwargs)
+        if kwargs.get("required") is not False:
+            kwargs.setdefault("default", False)
+        super().__init__(**kwargs)
 
     def to_internal_value(self, data: object) -> bool:
         if data not in ("true", "false"):
