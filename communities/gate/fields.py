@@ -15,7 +15,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
 from communities.ground.errors import ENOUGH_VIOLATIONS
-from communities.ground.ids import BEYOND_64_BITS, is_of_64_bits
+from communities.ground.ids import BEYOND_64_BITS, OF_64_BITS
 from communities.ground.sent_text import sent_text
 from communities.ground.sent_time import FIRST_YEAR, is_possible
 
@@ -87,7 +87,7 @@ class StrictIntegerField(serializers.IntegerField):
     def to_internal_value(self, data: Any) -> int:
         if type(data) is not int:
             self.fail("invalid_type")
-        if not is_of_64_bits(data):
+        if data not in OF_64_BITS:
             self.fail("too_large" if data > 0 else "too_small")
         return data
 

@@ -48,7 +48,7 @@ from communities.ground.errors import (
     ViolationJson,
     and_more,
 )
-from communities.ground.ids import id_of
+from communities.ground.ids import MAX_ID
 from communities.ground.transactions import in_transaction
 from communities.ground.words import shortened
 from communities.models import ApiKey
@@ -75,8 +75,8 @@ class IdConverter:
     regex = "[1-9][0-9]{0,18}"
 
     def to_python(self, value: str) -> int:
-        number = id_of(value)
-        if number is None:
+        number = int(value)
+        if number > MAX_ID:
             raise ValueError(value)
         return number
 

@@ -1,13 +1,9 @@
 """Ids of rows: positive integers of at most 64 bits, as the database and other readers of JSON store them."""
 
 MAX_ID = 2**63 - 1
+OF_64_BITS = range(-MAX_ID - 1, MAX_ID + 1)
 BEYOND_64_BITS = "must be an integer of at most 64 bits."
 _MOST_DIGITS = len(str(MAX_ID))
-
-
-def is_of_64_bits(value: int) -> bool:
-    """Whether PostgreSQL and other readers of JSON can store this integer."""
-    return -MAX_ID - 1 <= value <= MAX_ID
 
 
 def id_of(text: str) -> int | None:
