@@ -13,6 +13,7 @@ from communities.ground import statements
 from communities.ground.errors import refuse
 from surveys.engine.script import NUMBERS, Script
 from surveys.models import Conversation, Project
+from surveys.models.conversation import outcome_of
 from surveys.services.exports.cells import (
     FIXED,
     FIXED_COLUMNS,
@@ -31,7 +32,6 @@ from surveys.services.exports.columns import ExportColumn, columns_of, headers, 
 from surveys.services.exports.missing import COMPLETED_AT, LABELS, Missing, missing_answers
 from surveys.services.representations.response import (
     calculated_blocks,
-    outcome_of,
     read_part,
     result_value,
     theme_titles,

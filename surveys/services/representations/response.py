@@ -13,6 +13,7 @@ from surveys.engine.language.names import SCORES
 from surveys.engine.language.values import json_number
 from surveys.engine.script import CALCULATED, Script
 from surveys.models import Project, Theme
+from surveys.models.conversation import outcome_of
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.cache import Catalogue
 
@@ -129,15 +130,6 @@ def response_serializer(
         }
 
     return serialize
-
-
-def outcome_of(completed_at: object, stored: str | None) -> str | None:
-    """How a response ended: `completed`, `full` if a limit refused its end, `screened_out`, or None
-    (rules 6.290 and 6.410).
-    """
-    if stored is not None:
-        return stored.partition(":")[0]
-    return None if completed_at is None else "completed"
 
 
 def theme_titles(project_id: int) -> dict[int, str]:
