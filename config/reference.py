@@ -12,13 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.urls import reverse
 from django.utils.text import slugify
 from markupsafe import Markup
 
 from config import documents, openapi
+from config.samples import Sample, pretty, samples
 
 Json = dict[str, Any]
 
@@ -40,11 +41,9 @@ TAGS = (
 )
 JSON = "application/json"
 _WHO = "Who may call: "
-_PLACE = re.compile(r"\{(\w+)\}")
 _LEAD = re.compile(r"\*\*([^*]+)\*\*\s*")
 _MOST_VALUES = 8  # that are listed beside a field
 _DEEPEST = 6  # levels of an example
-_LONGEST_LINE = 76  # of a sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +76,6 @@ class Refusal:
     name: str
     codes: Sequence[str]
     description: Markup
-
-
-class Sample(NamedTuple):
-    """An example in one language. `language` is one of `documents.LANGUAGES`."""
-
-    language: str
-    code: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,13 +229,13 @@ class _Reader:
             body_type=self._type(schema) if schema else Markup(""),
             answers=[(status, self._answer(each)) for status, each in answers],
             example=self._response_example(answers) if method != "EVENT" else "",
-            sent=_pretty(sent) if sent is not None else "",
+            sent=pretty(sent) if sent is not None else "",
             refusals=[
                 _refusal(status, self._resolved(each))
                 for status, each in operation["responses"].items()
                 if "400" <= status < "600" and method != "EVENT"
             ],
-            samples=() if method == "EVENT" else _samples(method, path, _query(parameters), sent),
+            samples=() if method == "EVENT" else samples(method, path, parameters, sent),
         )
         return made
 
@@ -267,7 +259,7 @@ class _Reader:
         for _, response in answers:
             content = self._resolved(response).get("content", {}).get(JSON)
             if content:
-                return _pretty(self._example(content["schema"]))
+                return pretty(self._example(content["schema"]))
         return ""
 
     # --- Objects --------------------------------------------------------------------------------------
@@ -407,116 +399,3 @@ _TEXTS = {
     "uuid": "019c1234-5678-7abc-8def-0123456789ab",
     "uri": "https://example.org",
 }
-
-
-# --- Samples ------------------------------------------------------------------------------------------
-
-
-_WORDS = {True: "true", False: "false", None: "null"}
-_PYTHON_WORDS = {True: "True", False: "False", None: "None"}
-
-
-def _pretty(value: Any, words: Mapping[bool | None, str] = _WORDS, indent: int = 0) -> str:
-    """JSON with short objects and lists on one line. `words` are those of the language."""
-    line = _line(value, words)
-    if not isinstance(value, dict | list) or len(line) + indent <= _LONGEST_LINE or not value:
-        return line
-    inner = " " * (indent + 2)
-    if isinstance(value, dict):
-        rows = [f"{json.dumps(key)}: {_pretty(each, words, indent + 2)}" for key, each in value.items()]
-    else:
-        rows = [_pretty(each, words, indent + 2) for each in value]
-    return f"{line[0]}\n{inner}" + f",\n{inner}".join(rows) + f"\n{' ' * indent}{line[-1]}"
-
-
-def _line(value: Any, words: Mapping[bool | None, str]) -> str:
-    if isinstance(value, dict):
-        return (
-            "{" + ", ".join(f"{json.dumps(key)}: {_line(each, words)}" for key, each in value.items()) + "}"
-        )
-    if isinstance(value, list):
-        return "[" + ", ".join(_line(each, words) for each in value) + "]"
-    if value is None or isinstance(value, bool):
-        return words[value]
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _query(parameters: Sequence[Json]) -> str:
-    """The required parameters of the query, as an example."""
-    needed = [each["name"] for each in parameters if each["in"] == "query" and each.get("required")]
-    return "&".join(f"{name}={'csv' if name == 'format' else 'a_block'}" for name in needed)
-
-
-def _samples(method: str, path: str, query: str, sent: Any) -> Sequence[Sample]:
-    """The same request in each language."""
-    target = path + (f"?{query}" if query else "")
-    return [_curl(method, target, sent), _python(method, target, sent), _typescript(method, target, sent)]
-
-
-def _constant(place: re.Match[str]) -> str:
-    """The variable with an id of the path: `PROJECT`; but `KEY` is the API key itself."""
-    name = place[1].upper()
-    return name if name == "KEY_ID" else name.removesuffix("_ID")
-
-
-def _curl(method: str, path: str, sent: Any) -> Sample:
-    address = _PLACE.sub(lambda place: f"${_constant(place)}", path)
-    verb = "" if method == ("GET" if sent is None else "POST") else f"-X {method} "
-    lines = [f'curl {verb}"$SITE{address}"', '-H "X-API-Key: $KEY"']
-    if method != "GET":
-        lines.append('-H "Idempotency-Key: $(openssl rand -hex 16)"')
-    if sent is not None:
-        body = _pretty(sent).replace("'", "'\\''")
-        lines += ['-H "Content-Type: application/json"', f"-d '{body}'"]
-    return Sample("sh", " \\\n  ".join(lines))
-
-
-def _python(method: str, path: str, sent: Any) -> Sample:
-    constants = ["SITE", "KEY", *map(_constant, _PLACE.finditer(path))]
-    address = _PLACE.sub(lambda place: f"{{{_constant(place)}}}", path)
-    headers = ['"X-API-Key": KEY']
-    headers += ['"Idempotency-Key": str(uuid.uuid4())'] if method != "GET" else []
-    headers += ['"Content-Type": "application/json"'] if sent is not None else []
-    imports = ["json", "os", "urllib.request", *(["uuid"] if method != "GET" else [])]
-    body = f"body = {_pretty(sent, _PYTHON_WORDS)}\n" if sent is not None else ""
-    data = "\n    data=json.dumps(body).encode()," if sent is not None else ""
-    is_empty = method == "DELETE"
-    shown = "print(response.status)" if is_empty else "print(json.load(response))"
-    if "/export" in path:
-        shown = "print(response.read().decode())"
-    if shown == "print(response.status)" and sent is None:
-        imports.remove("json")
-    if "/export" in path:
-        imports.remove("json")
-    lines = "\n".join(f"import {each}" for each in imports)
-    names = "\n".join(f'{each} = os.environ["{each}"]' for each in constants)
-    code = (
-        f"{lines}\n\n{names}\n\n{body}request = urllib.request.Request(\n"
-        f'    f"{{SITE}}{address}",{data}\n'
-        f"    headers={{{', '.join(headers)}}},\n"
-        f'    method="{method}",\n)\n'
-        f"with urllib.request.urlopen(request) as response:\n    {shown}"
-    )
-    return Sample("python", code)
-
-
-def _typescript(method: str, path: str, sent: Any) -> Sample:
-    constants = ["SITE", "KEY", *map(_constant, _PLACE.finditer(path))]
-    address = _PLACE.sub(lambda place: f"${{{_constant(place)}}}", path)
-    headers = ['"X-API-Key": KEY!']
-    headers += ['"Idempotency-Key": crypto.randomUUID()'] if method != "GET" else []
-    headers += ['"Content-Type": "application/json"'] if sent is not None else []
-    body = f"\n  body: JSON.stringify({_indented(_pretty(sent))})," if sent is not None else ""
-    code = (
-        f"const {{ {', '.join(constants)} }} = process.env;\n\n"
-        f"const response = await fetch(`${{SITE}}{address}`, {{\n"
-        f'  method: "{method}",\n'
-        f"  headers: {{ {', '.join(headers)} }},{body}\n}});\n"
-        "if (!response.ok) throw new Error(await response.text());\n"
-    )
-    shown = "response.status" if method == "DELETE" else "await response.json()"
-    return Sample("ts", code + f"console.log({'await response.text()' if '/export' in path else shown});")
-
-
-def _indented(text: str) -> str:
-    return text.replace("\n", "\n  ")

@@ -226,7 +226,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "django_htmx",  # The app is for its static file, htmx itself.
 ]
 AUTH_USER_MODEL = "communities.User"

@@ -11,7 +11,7 @@ from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from tests.support.cases import try_each
 
 # Fields of strings that are no texts: addresses, tickets, and what django-allauth asks for.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from django import forms
 from django.utils import timezone
 
-from communities.ground.moment_field import MomentField
+from communities.ground.form_fields import MomentField
 from communities.staff.texts import moment
 from surveys.admin.delivery import DeliveryForm
 from surveys.admin.opening import OpenForm

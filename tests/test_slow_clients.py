@@ -37,7 +37,7 @@ SETTINGS = {
     "WEB_CONNECTIONS": "160",
     "WEB_BUFFER": str(16 * MEBIBYTE),
 }
-BUNDLE = b"/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"  # 1.5 MB
+LARGE_FILE = b"/static/rest_framework/css/bootstrap.min.css.map"  # 540 kB
 HOST = b" HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 HEALTH = b"GET /healthz" + HOST + b"\r\n"
 STOPS_IN = 4  # seconds, in place of 30
@@ -131,7 +131,7 @@ def test_nobody_waits_for_slow_clients_and_all_of_them_are_ended(site: Installat
             opened = (connect(site, sent, reads_little=reads_little) for _ in range(count))
             return [stack.enter_context(each) for each in opened]
 
-        readers = several(12, (b"GET " + BUNDLE + HOST + b"\r\n") * 8, reads_little=True)
+        readers = several(12, (b"GET " + LARGE_FILE + HOST + b"\r\n") * 24, reads_little=True)
         silent, half, idle = several(8, b""), several(30, header), several(12, HEALTH)
         drips = [*several(8, header), *several(8, body), *several(8, chunks)]
         with dripping(drips):
@@ -420,9 +420,9 @@ def test_a_server_that_is_told_to_stop_finishes_what_it_can_and_ends_in_time(sit
         assert statuses(idle.recv(65_536)) == [200]
         slow = stack.enter_context(connect(twin, upload))
         stack.enter_context(dripping([slow]))
-        bundle = b"GET " + BUNDLE + HOST + b"\r\n"
+        files = (b"GET " + LARGE_FILE + HOST + b"\r\n") * 3
         reading, asleep = (
-            stack.enter_context(connect(twin, each, reads_little=True)) for each in (export, bundle)
+            stack.enter_context(connect(twin, each, reads_little=True)) for each in (export, files)
         )
         begun = [each.recv(1_000) for each in (reading, asleep)]
 
@@ -499,7 +499,7 @@ def test_a_client_that_leaves_in_the_middle_leaves_nothing_behind(site: Installa
         for _ in range(5):
             with connect(site, sent):
                 pass
-    with connect(site, (b"GET " + BUNDLE + HOST + b"\r\n") * 8, reads_little=True):
+    with connect(site, (b"GET " + LARGE_FILE + HOST + b"\r\n") * 24, reads_little=True):
         pass
 
     wait_until(lambda: len(list(Path(f"/proc/{pid}/fd").iterdir())) <= before)

@@ -13,8 +13,8 @@ from django.utils.html import format_html
 
 from communities.forms.once import TicketForm
 from communities.ground import web_addresses
-from communities.ground.moment_field import MomentField
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import MomentField, TextField
+from communities.ground.ids import id_of
 from webhooks import projects
 from webhooks.events import ALL, EventType
 from webhooks.models import Delivery, Webhook
@@ -23,7 +23,6 @@ from webhooks.words import EVENT_MEANINGS
 
 SOME, EVERY = "some", "all"
 MOST_OFFERED = 50  # At most this many projects are offered.
-MAX_DIGITS = 18  # An id has at most this many digits, and is below 2**63.
 _WRITTEN = {
     "which": "events",
     "about": "project_ids",
@@ -82,7 +81,7 @@ class WebhookForm(forms.Form):
 
     def _offer_projects(self, community_id: int, chosen: Sequence[str]) -> None:
         """Offer the newest projects, and the chosen ones that the community still has."""
-        ids = [int(each) for each in chosen if each.isascii() and each.isdigit() and len(each) <= MAX_DIGITS]
+        ids = list(filter(None, map(id_of, chosen)))
         newest = projects.newest(community_id=community_id, count=MOST_OFFERED + 1)
         offered = dict(list(newest.items())[:MOST_OFFERED])
         offered |= projects.names_of(community_id=community_id, project_ids=ids)

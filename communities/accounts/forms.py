@@ -20,7 +20,7 @@ from django.contrib.auth.hashers import make_password
 
 from communities import sign_in
 from communities.accounts import failures, limits, sign_ups
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.models import User
 from communities.services.inviting import invitations
 from communities.sign_in import TooBusy, TooManyAttempts

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from communities.forms.pictures import PictureField
 from communities.ground import privacy_words
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.models import Community, CommunitySettings
 
 ON, OFF = "on", "off"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
+from communities.ground.ids import id_of
 from communities.models import Community
 from communities.services.inviting import invitations
 
@@ -12,7 +13,5 @@ FIELD = "community"
 
 def community_of(request: HttpRequest) -> Community | None:
     """The community that the address names, if it lets anybody sign up."""
-    named = request.POST.get(FIELD) or request.GET.get(FIELD, "")
-    if not (named.isascii() and named.isdigit() and len(named) < 20):
-        return None
-    return invitations.open_community(community_id=int(named))
+    community_id = id_of(request.POST.get(FIELD) or request.GET.get(FIELD, ""))
+    return None if community_id is None else invitations.open_community(community_id=community_id)

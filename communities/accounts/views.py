@@ -20,6 +20,7 @@ from django.views.decorators.http import require_POST
 from communities.accounts import browsers, sign_ups
 from communities.accounts.frame import user_of
 from communities.accounts.providers.freshness import has_just_signed_in, require_fresh_sign_in
+from communities.ground.ids import id_of
 
 
 class SignUp(account.SignupView):
@@ -100,7 +101,7 @@ class Sessions(sessions.ListUserSessionsView):
             response: HttpResponse = super().post(request, *args, **kwargs)
             return response
         rows = UserSession.objects.filter(user_id=request.user.pk)
-        session = rows.filter(pk=int(chosen)).first() if chosen.isdecimal() and len(chosen) < 19 else None
+        session = rows.filter(pk=id_of(chosen)).first()
         if session is not None and session.session_key != request.session.session_key:
             session.end()
             messages.success(request, "The session is ended.")

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -19,9 +18,7 @@ from communities.ground.words import plural
 from communities.models import ChatInstallation
 from communities.services.chat import checking, installations, outbox, overview
 from communities.services.chat.overview import Connection, Work
-from communities.services.tenants import communities
-from communities.staff import acting
-from communities.staff.base import CommunityModelAdmin, Nav
+from communities.staff.base import CommunityPage, Nav
 from communities.staff.failures import Failure, add_failures
 from communities.staff.home import Attention, FirstStep, add_attention, add_first_steps
 from communities.staff.texts import moment, state
@@ -30,18 +27,8 @@ RECENTLY = timedelta(days=7)
 
 
 @admin.register(ChatInstallation)
-class ChatPageAdmin(CommunityModelAdmin[ChatInstallation]):
-    """`changelist` redirects to the page of the current community, which needs no row."""
-
+class ChatPageAdmin(CommunityPage[ChatInstallation]):
     nav = Nav("Chat", "chat", 55)
-
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        return HttpResponseRedirect(self.address("change", self.actor(request).community_id))
-
-    def rows(self, actor: Actor) -> QuerySet[ChatInstallation]:
-        return ChatInstallation.objects.filter(pk=actor.community_id)
 
     def get_urls(self) -> list[URLPattern]:
         def own(route: str, view: Any, name: str) -> URLPattern:
@@ -55,14 +42,7 @@ class ChatPageAdmin(CommunityModelAdmin[ChatInstallation]):
             *super().get_urls(),
         ]
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        actor = self._actor_of(request, object_id)
+    def page(self, request: HttpRequest, actor: Actor) -> HttpResponse:
         connection = overview.connection(community_id=actor.community_id)
         context = {
             "title": "Chat",
@@ -76,7 +56,7 @@ class ChatPageAdmin(CommunityModelAdmin[ChatInstallation]):
 
     def check_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Check the connection now."""
-        actor = self._actor_of(request, object_id)
+        actor = self.open_community(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         words, is_good = checking.check_by_hand(community_id=actor.community_id, at=timezone.now())
@@ -85,7 +65,7 @@ class ChatPageAdmin(CommunityModelAdmin[ChatInstallation]):
 
     def again_view(self, request: HttpRequest, object_id: str, task_id: int) -> HttpResponse:
         """Retry a failed task."""
-        actor = self._actor_of(request, object_id)
+        actor = self.open_community(request, object_id)
         if not outbox.is_of(community_id=actor.community_id, task_id=task_id):
             raise Http404
         if request.method != "POST":
@@ -97,17 +77,6 @@ class ChatPageAdmin(CommunityModelAdmin[ChatInstallation]):
         else:
             messages.success(request, "It is tried again now.")
         return HttpResponseRedirect(self.address("change", actor.community_id))
-
-    def _actor_of(self, request: HttpRequest, object_id: str) -> Actor:
-        """Return an admin of the community with this id, and make the community the current one. Raises
-        Http404.
-        """
-        community_id = communities.id_of(object_id)
-        if community_id is None:
-            raise Http404
-        actor = acting.require_actor(request, community_id, least=self.least_role)
-        acting.make_current(request, actor.community_id)
-        return actor
 
 
 def _facts(connection: Connection) -> list[tuple[str, object]]:

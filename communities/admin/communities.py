@@ -14,6 +14,7 @@ from django.utils import timezone
 from communities.admin.community_forms import NewCommunityForm
 from communities.forms import once
 from communities.ground.errors import Refusal
+from communities.ground.ids import id_of
 from communities.models import Community
 from communities.services.tenants import communities
 from communities.services.tenants.member_search import as_words
@@ -67,7 +68,7 @@ class CommunityAdmin(OwnPages[Community], OperationsModelAdmin[Community]):
     ) -> HttpResponse:
         """Redirects to the page of the community's settings, which its admins use too."""
         self._require_superuser(request)
-        community = Community.objects.filter(pk=communities.id_of(object_id) or 0).first()
+        community = Community.objects.filter(pk=id_of(object_id) or 0).first()
         if community is None:
             raise Http404
         return HttpResponseRedirect(_page_of(community))
@@ -119,7 +120,7 @@ def _page_of(community: Community) -> str:
 
 
 def _search(rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-    community_id = communities.id_of(term)
+    community_id = id_of(term)
     words = SearchQuery(as_words(term), config="simple", search_type="raw")
     by_name = rows.alias(words=SearchVector("name", config="simple")).filter(words=words)
     found = Q(pk=community_id) | Q(pk__in=by_name.values("pk")[:100])

@@ -10,11 +10,12 @@ from django import forms
 from communities.forms import once
 from communities.forms.pictures import ColourField, PictureField
 from communities.ground import privacy_words
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
+from communities.ground.ids import MAX_ID
 from communities.ground.web_addresses import MAX_LENGTH, BadAddress, is_link, parse_origin
 from communities.models import Community, CommunitySettings
 from communities.models.community import MAX_ORIGINS
-from communities.services.tenants.communities import MAX_CREDITS, MAX_ID
+from communities.services.tenants.communities import MAX_CREDITS
 from communities.services.tenants.places import find_time_zone, is_language_tag
 
 PRIVACY = [(value, words.in_a_line) for value, words in privacy_words.OF_NEW.items()]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.conf import settings as config
 from django.contrib import admin, messages
 from django.db import transaction
-from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -26,7 +24,7 @@ from communities.services import get_settings
 from communities.services.tenants import communities, settings
 from communities.services.tenants.places import common_time_zones
 from communities.staff import acting, refusals, zone_changes
-from communities.staff.base import CommunityModelAdmin, Nav
+from communities.staff.base import CommunityPage, Nav
 from communities.staff.texts import moment, number
 
 # The parts of the form: a heading, an explanation, and the names of its fields.
@@ -56,35 +54,12 @@ PARTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 @admin.register(CommunitySettings)
-class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
-    """`changelist` redirects to the page of the current community."""
-
+class CommunityPageAdmin(CommunityPage[CommunitySettings]):
     nav = Nav("Community", "house", 60)
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        return HttpResponseRedirect(self.address("change", self.actor(request).community_id))
-
-    def rows(self, actor: Actor) -> QuerySet[CommunitySettings]:
-        return CommunitySettings.objects.filter(pk=actor.community_id)
-
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
+    def page(self, request: HttpRequest, actor: Actor) -> HttpResponse:
         """Show the page, also before any settings were saved."""
-        community_id = communities.id_of(object_id)
-        if community_id is None:
-            raise Http404
-        actor = acting.require_actor(request, community_id, least=self.least_role)
-        acting.make_current(request, actor.community_id)
-        return self._page(request, actor, Community.objects.get(pk=actor.community_id))
-
-    def _page(self, request: HttpRequest, actor: Actor, community: Community) -> HttpResponse:
+        community = Community.objects.get(pk=actor.community_id)
         own = get_settings(community_id=community.pk)
         form = CommunityForm(
             request.POST if request.method == "POST" else None,

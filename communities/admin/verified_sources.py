@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from communities.forms import once
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.identity_providers import platforms, rules, targets
 from communities.models import VerifiedSource
 from communities.services.tenants import verified_sources

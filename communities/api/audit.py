@@ -9,12 +9,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate.fields import MAX_ID, StrictTextField, UtcDateTimeField
+from communities.gate.fields import StrictTextField, UtcDateTimeField
 from communities.gate.pagination import PerPageIn
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
 from communities.ground.audit_actions import Action
 from communities.ground.errors import NotFound, refuse
+from communities.ground.ids import MAX_ID
 from communities.models import AuditEntry
 from communities.services.trail import audit_listing
 from communities.services.trail.audit_listing import Filters

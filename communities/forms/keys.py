@@ -10,8 +10,8 @@ from django import forms
 from django.utils import dateformat
 
 from communities.forms.once import TicketForm
+from communities.ground.form_fields import TextField
 from communities.ground.sent_time import check_day
-from communities.ground.text_field import TextField
 from communities.models import ApiKey
 from communities.services.api_keys.key_listing import SCOPES
 

@@ -32,6 +32,7 @@ from communities.ground.errors import (
     refuse_all,
     violation,
 )
+from communities.ground.ids import BEYOND_64_BITS, OF_64_BITS
 from communities.ground.sent_text import UNSTORABLE, UNSTORABLE_MESSAGE
 
 MAX_BODY = 1_048_576  # bytes
@@ -460,6 +461,6 @@ def _unstorable(value: object, path: str) -> Iterator[ViolationJson]:
         yield field_violation(path, "invalid", UNSTORABLE_MESSAGE)
     elif isinstance(value, float) and not math.isfinite(value):
         yield field_violation(path, "invalid", "must be a finite number.")
-    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+    elif isinstance(value, int) and value not in OF_64_BITS:
         code = "too_large" if value > 0 else "too_small"
-        yield field_violation(path, code, "must be an integer of at most 64 bits.")
+        yield field_violation(path, code, BEYOND_64_BITS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Generator, Iterator
+from typing import NamedTuple
 from urllib.parse import quote
 
 import structlog
@@ -21,21 +22,30 @@ _slots = large_jobs
 _IN_PLAIN_NAMES = frozenset("()-._ ")
 
 
+class File(NamedTuple):
+    """A file to send. Nothing is read or prepared before the first chunk is requested.
+
+    Close `chunks` if you do not consume all of them. Any chunk may raise; the file is then incomplete.
+    """
+
+    content_type: str
+    file_name: str
+    chunks: Chunks
+
+
 class DownloadAborted(Exception):
     """Closes the connection in the middle of a file, so that no client takes the file for complete."""
 
 
-def download(
-    request: HttpRequest | Request, *, owner: str, content_type: str, file_name: str, chunks: Chunks
-) -> StreamingHttpResponse:
-    """Return a response that streams a file to be saved under this name; for HEAD, only its headers.
+def download(request: HttpRequest | Request, file: File, *, owner: str) -> StreamingHttpResponse:
+    """Return a response that streams a file to be saved under its name; for HEAD, only its headers.
 
     The first chunk is produced immediately, so that an error response can still replace the file. Raises
     Unavailable if LARGE_JOBS jobs are running, or one job of this owner (`slots.of_community`, `of_user`).
     """
-    body = iter(()) if request.method == "HEAD" else _StartedDownload(owner, chunks)
-    response = StreamingHttpResponse(body, content_type=content_type)
-    response["Content-Disposition"] = attachment(file_name)
+    body = iter(()) if request.method == "HEAD" else _StartedDownload(owner, file.chunks)
+    response = StreamingHttpResponse(body, content_type=file.content_type)
+    response["Content-Disposition"] = attachment(file.file_name)
     response["Accept-Ranges"] = "none"  # No stored file exists of which a part could be sent.
     return response
 

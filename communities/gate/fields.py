@@ -1,7 +1,6 @@
 """Serializer fields that accept exactly one JSON type: no number for a text, no text for a number.
 
-Their error messages are sentences without a subject; `validation` adds the field's name. Beside them are the
-ids in paths: a path with any other text instead of an id matches no address and is not found.
+Their error messages are sentences without a subject; `validation` adds the field's name.
 """
 
 from __future__ import annotations
@@ -11,42 +10,17 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from django.urls import register_converter
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
 from communities.ground.errors import ENOUGH_VIOLATIONS
+from communities.ground.ids import BEYOND_64_BITS, OF_64_BITS
 from communities.ground.sent_text import sent_text
 from communities.ground.sent_time import FIRST_YEAR, is_possible
 
-MAX_ID = 2**63 - 1
 MAX_TIME = 40  # A time has at most this many characters.
-BEYOND_64_BITS = "must be an integer of at most 64 bits."
 _COLOUR = re.compile("[0-9A-Fa-f]{6}")
-
-
-def is_of_64_bits(value: int) -> bool:
-    """Whether PostgreSQL and other readers of JSON can store this integer."""
-    return -(2**63) <= value < 2**63
-
-
-class IdConverter:
-    """A positive 64-bit integer without leading zeros: `<id:project_id>`."""
-
-    regex = "[1-9][0-9]{0,18}"
-
-    def to_python(self, value: str) -> int:
-        number = int(value)
-        if number > MAX_ID:
-            raise ValueError(value)
-        return number
-
-    def to_url(self, value: int) -> str:
-        return str(value)
-
-
-register_converter(IdConverter, "id")
 
 
 class StrictStringField(serializers.CharField):
@@ -113,7 +87,7 @@ class StrictIntegerField(serializers.IntegerField):
     def to_internal_value(self, data: Any) -> int:
         if type(data) is not int:
             self.fail("invalid_type")
-        if not is_of_64_bits(data):
+        if data not in OF_64_BITS:
             self.fail("too_large" if data > 0 else "too_small")
         return data
 
@@ -128,12 +102,17 @@ class StrictBooleanField(serializers.BooleanField):
 
 
 class FlagField(serializers.BooleanField):
-    """A query parameter that is either `true` or `false`; a missing parameter means false."""
+    """A query parameter that is either `true` or `false`; a missing parameter means false, if there is no
+    other `default` and nothing says `required=False`.
+    """
 
     default_error_messages = {"invalid": "must be true or false."}
+    default_empty_html = serializers.empty  # else a missing parameter would mean false in any case
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(default=False, **kwargs)
+        if kwargs.get("required") is not False:
+            kwargs.setdefault("default", False)
+        super().__init__(**kwargs)
 
     def to_internal_value(self, data: object) -> bool:
         if data not in ("true", "false"):

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from django.db.models import QuerySet
 from rest_framework import serializers
 
-from communities.gate.fields import MAX_ID, UtcDateTimeField
+from communities.gate.fields import UtcDateTimeField
+from communities.ground.ids import MAX_ID
 
 DEFAULT_PER_PAGE = 25
 MAX_PER_PAGE = 100

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 import structlog
 from django.http import HttpRequest, HttpResponse
+from django.urls import register_converter
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.http import parse_etags
@@ -47,6 +48,7 @@ from communities.ground.errors import (
     ViolationJson,
     and_more,
 )
+from communities.ground.ids import MAX_ID
 from communities.ground.transactions import in_transaction
 from communities.ground.words import shortened
 from communities.models import ApiKey
@@ -62,6 +64,27 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 CHANGING_METHODS = frozenset({"PUT", "PATCH", "DELETE"})
 
 Shape = type[serializers.Serializer[Any]]
+
+
+class IdConverter:
+    """A positive 64-bit integer without leading zeros in a path: `<id:project_id>`.
+
+    A path with any other text instead of an id matches no address and is not found.
+    """
+
+    regex = "[1-9][0-9]{0,18}"
+
+    def to_python(self, value: str) -> int:
+        number = int(value)
+        if number > MAX_ID:
+            raise ValueError(value)
+        return number
+
+    def to_url(self, value: int) -> str:
+        return str(value)
+
+
+register_converter(IdConverter, "id")
 
 
 class NoParameters(serializers.Serializer[Any]):

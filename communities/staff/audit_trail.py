@@ -15,7 +15,7 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.html import escape, format_html
 
-from communities.gate.downloads import Chunks, download
+from communities.gate.downloads import Chunks, File, download
 from communities.ground import spreadsheets
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
@@ -218,11 +218,11 @@ def _bytes_in_page(text: str) -> int:
     return len(escape(text).encode(errors="surrogatepass"))
 
 
-def plain_differences(before: Any, after: Any, *, part: str = "") -> list[Difference]:
+def plain_differences(before: Any, after: Any) -> list[Difference]:
     """The fields that differ between two JSON values, in the words of their paths and in their order."""
     was, now = dict(_flat(before)), dict(_flat(after))
     return [
-        Difference(field_words(path), was.get(path, ""), now.get(path, ""), part)
+        Difference(field_words(path), was.get(path, ""), now.get(path, ""))
         for path in sorted({*was, *now})
         if was.get(path, "") != now.get(path, "")
     ]
@@ -261,16 +261,11 @@ def export(
     filters = _filters(request, project_id)
     batches = audit_listing.batches(community_id=actor.community_id, filters=filters)
     write = _as_csv if format == "csv" else _as_ndjson
-    file = download(
-        request,
-        owner=of_community(actor.community_id),
-        content_type=FORMATS[format],
-        file_name=f"{file_name}.{format}",
-        chunks=write(batches),
-    )
+    file = File(FORMATS[format], f"{file_name}.{format}", write(batches))
+    response = download(request, file, owner=of_community(actor.community_id))
     if request.method != "HEAD":
         audit_listing.record_export(actor=actor, project_id=project_id, format=format, at=timezone.now())
-    return file
+    return response
 
 
 def _as_csv(batches: Iterator[Sequence[AuditEntry]]) -> Chunks:

@@ -14,12 +14,13 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import models
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
 from communities.ground.actors import Actor, Role
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
+from communities.ground.ids import id_of
 from communities.staff import acting, listing
 from communities.staff.listing import Listing
 from communities.staff.pages import Nav as Nav
@@ -207,6 +208,43 @@ class CommunityModelAdmin(OwnPages[M]):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         return self.detail_view(request, *self.open_row(request, object_id))
+
+
+class CommunityPage(CommunityModelAdmin[M]):
+    """A page about the community itself, which needs no row: its id is that of the community. The list
+    redirects to the page of the current community.
+    """
+
+    community_path = "pk"
+
+    def page(self, request: HttpRequest, actor: Actor) -> HttpResponse:
+        """The page, for an actor in its community."""
+        raise NotImplementedError
+
+    def open_community(self, request: HttpRequest, object_id: str) -> Actor:
+        """An actor in the community with this id, which becomes the current one. Raises Http404."""
+        actor = self.actor_of(request, object_id)
+        acting.make_current(request, actor.community_id)
+        return actor
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return HttpResponseRedirect(self.address("change", self.actor(request).community_id))
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        return self.page(request, self.open_community(request, object_id))
+
+    def _community_of(self, object_id: str) -> int:
+        if (community_id := id_of(object_id)) is None:
+            raise Http404
+        return community_id
 
 
 class OperationsModelAdmin(SiteModelAdmin[M]):

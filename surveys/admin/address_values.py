@@ -20,7 +20,7 @@ from surveys.services.conversations.prefill import Parameter, Use
 from surveys.services.ground import metadata
 from surveys.services.previews import service as previews
 from surveys.services.representations.project import web_url
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 MOST_IN_EXAMPLE = 2
 MAX_ADDRESS = 8_000  # characters
@@ -71,7 +71,7 @@ class Tried:
 def values(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     """The parameters of the page, an example, and a field to try an address."""
     project = page.project
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     rows = [*_fields(project), *_questions(project, script)]
     address = request.GET.get("address", "").strip()
     tried, fault = _tried(project, script, address)
@@ -95,7 +95,7 @@ def example_address(project: Project) -> str:
     """The page's address with the first declared field and the first questions; empty if it takes no
     parameters.
     """
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     parts = [row.example for row in [*list(_fields(project))[:1], *list(_questions(project, script))]]
     chosen = parts[:MOST_IN_EXAMPLE]
     return f"{web_url(project)}?{'&'.join(chosen)}" if chosen else ""

@@ -34,7 +34,7 @@ from surveys.services.responses import service as response_service
 from surveys.services.responses.reading import AnswerReading
 from surveys.services.results import written
 from surveys.services.results.written import WrittenAnswers
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 TEMPLATE = "admin/surveys/project/answers.html"
 LONGEST = 2_000  # characters of an answer in the list
@@ -54,7 +54,7 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
     except Forbidden as refusal:
         return results.refused(request, page, refusal)
     project = page.project
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = script_cache.of(project).catalogue
     block = catalogue.blocks.get(block_id)
     if block is None or (block.type != "open_text" and block.other is None):
         raise Http404

@@ -12,16 +12,16 @@ from django.http import HttpRequest
 from django.middleware.csrf import get_token
 
 from communities.ground.errors import NotFound
+from communities.ground.ids import id_of
 from surveys.admin.frame import ProjectPage
 from surveys.ai import provider_is_free
 from surveys.ai.provider import MAX_QUESTION
 from surveys.models import Generation
 from surveys.services.ai_work import generation, question
 from surveys.services.ai_work.question import AskedQuestion
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 PARAMETER = "asked"  # of the tab's address: the job of the question that the page shows
-MOST_DIGITS = 18
 _OF_A_BLOCK = re.compile(r"b([0-9]+)\.")
 
 
@@ -36,12 +36,12 @@ class ShownFigure:
 
 def box_of(request: HttpRequest, page: ProjectPage) -> dict[str, Any]:
     """The contents of the box on the tab: the form, and the question in the address."""
-    number = request.GET.get(PARAMETER, "")
+    job_id = id_of(request.GET.get(PARAMETER, ""))
     asked = None
     is_gone = False
-    if number.isdecimal() and number.isascii() and len(number) <= MOST_DIGITS:
+    if job_id is not None:
         try:
-            asked = question.look(actor=page.actor, project=page.project, job_id=int(number), at=page.at)
+            asked = question.look(actor=page.actor, project=page.project, job_id=job_id, at=page.at)
         except NotFound:
             is_gone = True
     typed = request.POST.get("question", asked.question if asked else "")
@@ -73,7 +73,7 @@ def of_asked(page: ProjectPage, asked: AskedQuestion) -> dict[str, object]:
 def _figures(page: ProjectPage, figures: Sequence[Mapping[str, str]]) -> Mapping[str, ShownFigure]:
     """The figures by reference. Only questions have a card on the tab."""
     project = page.project
-    blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
+    blocks = script_cache.of(project).catalogue.blocks
     shown = {}
     for figure in figures:
         found = _OF_A_BLOCK.match(figure["reference"])

@@ -14,8 +14,8 @@ from communities.forms import once
 from communities.ground import privacy_words
 from communities.ground.actors import Actor, Role
 from communities.ground.errors import Refusal
+from communities.ground.form_fields import TextField
 from communities.ground.privacy_words import PrivacyWords
-from communities.ground.text_field import TextField
 from communities.staff import acting
 from communities.staff.base import SiteModelAdmin
 from surveys.admin.cards import PRIVACY, Card, CardField, CardSelect

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDi
 from django.http.response import HttpResponseBase
 
 from communities.ground.errors import Forbidden, InvalidRequest, Unavailable
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.staff.texts import moment
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
@@ -28,7 +28,7 @@ from surveys.services.ground import access
 from surveys.services.representations.project import results_url
 from surveys.services.results import dashboards, readers
 from surveys.services.results.figures import Figures
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 TEMPLATE = "admin/surveys/project/dashboard.html"
 UP, DOWN = "up", "down"
@@ -60,7 +60,7 @@ class DashboardForm(ConditionForm):
         project = page.project
         super().__init__(
             data,
-            scripts.catalogue(project_id=project.pk, revision=project.revision).script,
+            script_cache.of(project).catalogue.script,
             solutions=access.may_read_solutions(actor=page.actor, project=project),
         )
         self._sent = data

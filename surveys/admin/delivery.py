@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from communities.ground import privacy_words
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.services.tenants import verified_sources
 from communities.staff.chat_choices import role_choices
 from surveys.admin import address_fields, post_preview, project_forms
@@ -33,7 +33,7 @@ from surveys.models.project import MAX_DAYS_KEPT
 from surveys.services.conversations import ends, places
 from surveys.services.ground import script_settings
 from surveys.services.ground.field_groups import PREMIUM_INVITATION
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 _INVITATION = "delivery.invitation"
 _ROWS = ("quotas", "ends")
@@ -441,7 +441,7 @@ class DeliveryForm(ScheduleForm):
             return ()
         before = set(address_fields.read(self.initial["address_fields"] or ""))
         removed = before.difference(address_fields.read(self.cleaned_data["address_fields"]))
-        script = scripts.load(project_id=self.project.pk, revision=self.project.revision)
+        script = script_cache.script_of(self.project)
         missed = address_fields.missed_in(script, sorted(removed))
         return [missed] if missed else ()
 
@@ -479,7 +479,7 @@ class DeliveryForm(ScheduleForm):
             if text:
                 notes.setdefault(text, []).append(f"Screened out: {number:,}.")
         if self.project.quotas or self.project.ends:
-            script = scripts.load(project_id=self.project.pk, revision=self.project.revision)
+            script = script_cache.script_of(self.project)
             for doubt in script_settings.doubts(self.project, script):
                 name, _, place = doubt.field.removeprefix("settings.").partition("[")
                 row = getattr(self.project, name)[int(place.partition("]")[0])]

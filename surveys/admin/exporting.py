@@ -20,6 +20,7 @@ from django_redis.exceptions import ConnectionInterrupted
 from communities.ground.errors import InvalidRequest, Refusal
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.models import Project
+from surveys.services.exports.cells import FileOptions
 
 FORMATS = {
     "csv": "CSV",
@@ -62,31 +63,20 @@ class Offer:
     filters: list[tuple[str, str]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class FileChoice:
-    """The kind of file that the address of a download requests."""
-
-    format: str
-    codes: bool
-    own_values: bool
-    marks_missing: bool
-    is_long: bool
-    with_bom: bool
-
-
-def choice_of(query: QueryDict) -> FileChoice | None:
-    """The requested file; None for a file that no page offers.
+def choice_of(query: QueryDict, *, solutions: bool) -> FileOptions | None:
+    """The requested file, with or without `solutions`; None for a file that no page offers.
 
     Raises InvalidRequest for two combinations that the form allows but no file supports: an SPSS file with a
     row for each answer, and marks of missing answers with a row for each answer.
     """
-    choice = FileChoice(
+    choice = FileOptions(
         format=query.get("format", "csv"),
         codes=query.get("values") == "codes",
         own_values=query.get("values") == "values",
         marks_missing=query.get("missing") == "marked",
         is_long=query.get("form") == "long",
         with_bom=query.get("bom") == "1",
+        solutions=solutions,
     )
     is_of_table = choice.codes or choice.own_values or choice.marks_missing or choice.is_long
     if choice.format not in FORMATS or (choice.format not in TABLES and is_of_table):
@@ -98,7 +88,7 @@ def choice_of(query: QueryDict) -> FileChoice | None:
     return choice
 
 
-def in_words(refusal: Refusal, choice: FileChoice | None) -> Refusal:
+def in_words(refusal: Refusal, choice: FileOptions | None) -> Refusal:
     """A refusal in the words of the tab, because the interface's names would not help there."""
     is_too_large = isinstance(refusal, InvalidRequest) and any(
         each["field"] == "format" and each["code"] == "too_many" for each in refusal.violations

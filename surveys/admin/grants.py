@@ -15,6 +15,7 @@ from communities.forms import once
 from communities.ground import privacy_words
 from communities.ground.actors import ALL_PROJECTS, Actor, Level, Role
 from communities.ground.errors import Refusal
+from communities.ground.ids import id_of
 from communities.ground.transactions import in_transaction
 from communities.ground.words import plural
 from communities.models import Member
@@ -25,7 +26,6 @@ from communities.services.tenants import member_search
 from communities.staff import listing, refusals
 from surveys.admin.frame import ProjectPage, address_of, project_tab
 from surveys.models import Project
-from surveys.services.conversations.admission import MOST_DIGITS
 from surveys.services.ground import lookup
 from surveys.services.projects import sharing
 from xp.admin import inviting, profile
@@ -154,17 +154,15 @@ def _found(page: ProjectPage, term: str, listed: set[int]) -> list[dict[str, obj
 
 
 def _change(request: HttpRequest, page: ProjectPage) -> HttpResponse:
-    sent, word = request.POST.get("member", ""), request.POST.get("level", "")
-    if not (sent.isascii() and sent.isdigit() and len(sent) <= MOST_DIGITS):
-        raise Http404
+    member_id, word = id_of(request.POST.get("member", "")), request.POST.get("level", "")
     levels = {str(level): level for level in Level}
-    if word not in levels:
+    if member_id is None or word not in levels:
         raise Http404
     try:
         sharing.give_access(
             actor=page.actor,
             project_id=page.project.pk,
-            member_id=int(sent),
+            member_id=member_id,
             level=levels[word],
             at=page.at,
         )

@@ -22,9 +22,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from communities.gate.downloads import attachment
 from communities.gate.envelope import error_response
 from communities.ground.errors import Refusal, Unavailable
-from communities.ground.moment_field import MomentField
+from communities.ground.form_fields import MomentField, TextField
 from communities.ground.spreadsheets import csv_line, neutralise
-from communities.ground.text_field import TextField
 from communities.ground.words import plural
 from communities.services.tenants.places import common_time_zones
 from communities.staff import refusals

@@ -17,6 +17,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from communities.ground.actors import Actor, Level, Role
+from communities.ground.ids import id_of
 from communities.services.inviting import invitation_letters
 from communities.services.mail import mails
 from communities.staff.base import CommunityModelAdmin, Nav
@@ -158,12 +159,11 @@ def failed_mails(community_id: int | None, since: datetime) -> Iterator[Failure]
     """
     kinds = (mailing.KIND, invitation_letters.KIND)
     rows = list(mails.given_up(community_id=community_id, kinds=kinds, since=since)[:MOST_OF_ONE_KIND])
-    of_project = {row.pk: row.kind.removeprefix(f"{mailing.KIND}:") for row in rows}
-    ids = [int(each) for each in of_project.values() if each.isdecimal()]
-    names = dict(Project.objects.filter(pk__in=ids).values_list("pk", "name"))
+    of_project = {row.pk: id_of(row.kind.removeprefix(f"{mailing.KIND}:")) for row in rows}
+    names = dict(Project.objects.filter(pk__in=filter(None, of_project.values())).values_list("pk", "name"))
     for row in rows:
-        project_id = of_project[row.pk]
-        name = names.get(int(project_id)) if project_id.isdecimal() else None
+        project_id = of_project[row.pk] or 0
+        name = names.get(project_id)
         page = reverse("admin:communities_member_invite_people")
         yield Failure(
             kind="Mail",
@@ -171,7 +171,7 @@ def failed_mails(community_id: int | None, since: datetime) -> Iterator[Failure]
             reason=f"The mail server did not take it ({row.last_error.partition(':')[0]}).",
             at=row.created_at,
             community_id=row.community_id,
-            again=address_of(int(project_id), "share_links") if name else page,
+            again=address_of(project_id, "share_links") if name else page,
             asks_first=True,
         )
 

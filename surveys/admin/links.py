@@ -23,9 +23,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from communities.forms import once
 from communities.gate.downloads import download
 from communities.ground.errors import NotFound, Refusal
-from communities.ground.moment_field import MomentField
+from communities.ground.form_fields import MomentField, TextField
+from communities.ground.ids import MAX_ID, id_of
 from communities.ground.slots import of_community
-from communities.ground.text_field import TextField
 from communities.ground.transactions import in_transaction
 from communities.ground.words import plural
 from communities.models import Mail
@@ -36,7 +36,6 @@ from communities.staff.texts import moment, number, state
 from surveys.admin.frame import ProjectPage, Tab, project_tab
 from surveys.admin.opening import audience_in_words
 from surveys.models import PersonalLink
-from surveys.services.conversations.admission import MOST_DIGITS
 from surveys.services.links import addresses, fields, files, mailing, reminders
 from surveys.services.links import service as links
 from surveys.services.links.mailing import Choice, Reach, Who
@@ -120,8 +119,8 @@ def _change_plan(page: ProjectPage, form: ReminderForm, cancelled: str) -> str:
     """Plan a reminder, or cancel one by its id. Returns what was done; empty if the form has faults."""
     actor, project_id, at = page.actor, page.project.pk, page.at
     try:
-        if cancelled.isdecimal() and len(cancelled) <= MOST_DIGITS:
-            reminders.cancel(actor=actor, project_id=project_id, reminder_id=int(cancelled), at=at)
+        if reminder_id := id_of(cancelled):
+            reminders.cancel(actor=actor, project_id=project_id, reminder_id=reminder_id, at=at)
             return "The reminder is cancelled."
         if form.is_valid():
             reminders.plan(actor=actor, project_id=project_id, **form.cleaned_data, at=at)
@@ -206,13 +205,7 @@ def file(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBa
     if format not in files.FORMATS:
         raise Http404
     made = files.export(actor=page.actor, project=page.project, format=format, at=page.at, with_bom=True)
-    response = download(
-        request,
-        owner=of_community(page.actor.community_id),
-        content_type=made.content_type,
-        file_name=made.file_name,
-        chunks=made.chunks,
-    )
+    response = download(request, made, owner=of_community(page.actor.community_id))
     if request.method == "GET":
         files.note_export(actor=page.actor, project=page.project, format=format, at=page.at)
     return response
@@ -290,7 +283,7 @@ class SendForm(MailForm, once.TicketForm):
         max_length=listing.MAX_SEARCH,
         help_text="For “Members found by name or id”: everybody it finds gets a mail.",
     )
-    member = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
+    member = forms.IntegerField(required=False, min_value=1, max_value=MAX_ID, widget=forms.HiddenInput)
 
     def __init__(self, *args: object, is_for_one: bool, **options: object) -> None:
         super().__init__(*args, **options)  # type: ignore[arg-type]
@@ -333,12 +326,11 @@ def send(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 
 def _new_form(request: HttpRequest, page: ProjectPage) -> SendForm:
     who = request.GET.get("who", "")
-    member = request.GET.get("member", "")
-    is_for_one = member.isascii() and member.isdigit() and len(member) <= MOST_DIGITS
+    member = id_of(request.GET.get("member", ""))
     who = who if who in Who.values else Who.WITHOUT_LINK.value
     subject, text = mailing.default_text(page.project, is_reminder=who == Who.NOT_BEGUN)
-    initial = {"who": who, "subject": subject, "text": text, "member": member if is_for_one else None}
-    return SendForm(initial=initial, is_for_one=is_for_one)
+    initial = {"who": who, "subject": subject, "text": text, "member": member}
+    return SendForm(initial=initial, is_for_one=member is not None)
 
 
 def _form(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpResponseBase:

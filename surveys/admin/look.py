@@ -20,7 +20,7 @@ from django.views.decorators.http import require_safe
 from communities.forms.pictures import ColourField
 from communities.ground import brands
 from communities.ground.actors import Role
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.ground.web_addresses import MAX_LENGTH
 from communities.models import Community
 from communities.staff import acting

@@ -14,8 +14,7 @@ from django.utils.html import format_html
 from communities import services as communities
 from communities.ground import privacy_words
 from communities.ground.errors import Refusal
-from communities.ground.moment_field import MomentField
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import MomentField, TextField
 from communities.ground.words import plural
 from communities.services.chat import installations, overview
 from communities.services.tenants import verified_sources
@@ -32,7 +31,7 @@ from surveys.services.drafts import service as drafts
 from surveys.services.ground import field_groups
 from surveys.services.projects import opening, server_rules
 from surveys.services.representations.script import warnings_about
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import pictures
 
 OPENINGS = {
@@ -260,7 +259,7 @@ def hindrances_of(page: ProjectPage) -> list[Hindrance]:
     if draft:
         text = "You have changes in the script editor that are not saved. They will not be part of it."
         hindrances.append(Hindrance(text, script, "Script", is_warning=True))
-    stored = scripts.catalogue(project_id=project.pk, revision=project.revision).script
+    stored = script_cache.of(project).catalogue.script
     warned = [
         *warnings_about(project, stored),
         *hints(stored),

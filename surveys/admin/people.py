@@ -17,12 +17,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from communities.gate.authentication import caller_cache
-from communities.gate.downloads import download
+from communities.gate.downloads import File, download
 from communities.ground import wire
 from communities.ground.actors import Actor, Level, Role
 from communities.ground.errors import Forbidden, NotFound, Refusal
+from communities.ground.form_fields import TextField
 from communities.ground.slots import of_community
-from communities.ground.text_field import TextField
 from communities.models import Member
 from communities.services.people import memberships
 from communities.staff import refusals
@@ -94,13 +94,8 @@ def export(request: HttpRequest, actor: Actor, member: Member) -> HttpResponseBa
     if request.method == "POST":
         data = people.data_of(actor=actor, member_id=member.pk, at=timezone.now())
         chunks = wire.render_in_pieces(data.facts, data.histories)
-        return download(
-            request,
-            owner=of_community(actor.community_id),
-            content_type="application/json",
-            file_name=_file_name(member),
-            chunks=chunks,
-        )
+        file = File("application/json", _file_name(member), chunks)
+        return download(request, file, owner=of_community(actor.community_id))
     context = {
         "title": f"Export the data of {profile.name_of(member)}",
         "consequences": [

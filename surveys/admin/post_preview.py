@@ -18,7 +18,7 @@ from communities.staff.texts import moment
 from surveys.chat import invitations, words
 from surveys.models import Project
 from surveys.services.ground import field_groups
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 # The conversion of the platform's markup in our own texts; a backslash keeps a character unchanged.
 _MARKUP = re.compile(
@@ -64,7 +64,7 @@ def draw(project: Project, delivery: Mapping[str, Any], *, tier: str, at: dateti
 
     None for a poll without a question.
     """
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     if project.is_poll and not any(block.asks for block in script.blocks):
         return None
     opened = copy(project)

@@ -25,8 +25,7 @@ from django.utils.text import slugify
 
 from communities.gate.validation import bound_serializer, serializer_violations
 from communities.ground.errors import Refusal, ViolationJson
-from communities.ground.moment_field import MomentField
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import MomentField, TextField
 from communities.staff.site import time_zone_of
 from surveys.admin.frame import ProjectPage
 from surveys.api.project_in import ProjectIn

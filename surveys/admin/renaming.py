@@ -9,7 +9,7 @@ from django import forms
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from surveys.admin import project_forms
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.project_forms import ProjectForm, Section

@@ -44,7 +44,7 @@ from surveys.services.ground import access
 from surveys.services.results import figures, readers, written
 from surveys.services.results.figures import ALL, Figures
 from surveys.services.results.shared import SharedResults
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.cache import Catalogue
 
 TEMPLATE = "admin/surveys/project/results.html"
@@ -83,28 +83,17 @@ def export(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         return refused(request, page, refusal)
     choice = None
     try:
-        choice = exporting.choice_of(request.GET)
+        solutions = access.may_read_solutions(actor=page.actor, project=page.project)
+        choice = exporting.choice_of(request.GET, solutions=solutions)
         if choice is None:
             raise Http404
         file = exports.export(
             project=page.project,
-            format=choice.format,
+            options=choice,
             selection=form.selection,
-            with_bom=choice.with_bom,
-            solutions=access.may_read_solutions(actor=page.actor, project=page.project),
-            codes=choice.codes,
-            own_values=choice.own_values,
-            marks_missing=choice.marks_missing,
-            is_long=choice.is_long,
             note=exporting.noter(request, page.project),
         )
-        response = download(
-            request,
-            owner=of_community(page.actor.community_id),
-            content_type=file.content_type,
-            file_name=file.file_name,
-            chunks=file.chunks,
-        )
+        response = download(request, file, owner=of_community(page.actor.community_id))
         if request.method == "GET":
             exports.note_export(actor=page.actor, project=page.project, format=choice.format, at=page.at)
         return response
@@ -292,7 +281,7 @@ def results_form(
 ) -> ResultsForm:
     """The filters of the address."""
     project = page.project
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = script_cache.of(project).catalogue
     data = request.GET.copy()
     data.update(overrides or {})
     zone, fields = page.zone_of_days(request), sent_fields.offered(project=project)
@@ -315,7 +304,7 @@ def condition_form(request: HttpRequest, page: ProjectPage) -> ConditionForm:
     project = page.project
     return ConditionForm(
         request.GET,
-        scripts.catalogue(project_id=project.pk, revision=project.revision).script,
+        script_cache.of(project).catalogue.script,
         solutions=access.may_read_solutions(actor=page.actor, project=page.project),
     )
 
@@ -417,7 +406,7 @@ def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[i
         for each in totals.blocks
         if each["block_type"] == "open_text" and each["response_count"]
     }
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = script_cache.of(project).catalogue
     others = _others(catalogue, totals)
     counts |= {block_id: count for block_id, (_, count) in others.items() if count}
     newest = written.newest(

@@ -9,7 +9,7 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 
 from communities import services as communities
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.ground.words import plural
 from communities.services.chat import overview
 from communities.services.pictures import copies
@@ -19,7 +19,7 @@ from surveys.admin import project_forms
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.project_forms import ProjectForm, Section
 from surveys.models import Project, buckets_in_order
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 
 class RewardsForm(ProjectForm):
@@ -161,7 +161,7 @@ def _badge_picture(project: Project) -> Copy | None:
 def rewards(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     """The tab: draw it, or save what was changed."""
     project = page.project
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     giving = [block.name or "" for block in script.blocks if block.action_kind == "give_xp"]
     return project_forms.show(
         request,

@@ -17,7 +17,7 @@ from surveys.engine.language.logic_tree import Negation
 from surveys.engine.script import Script, title_case
 from surveys.models import Project
 from surveys.services.ground import history
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.cache import Catalogue
 
 Json = Mapping[str, Any]
@@ -80,7 +80,7 @@ class _Words:
         project = Project.objects.filter(pk=entry.project_id).only("revision").first()
         self.known = _MISSING
         if project is not None:
-            self.known = scripts.catalogue(project_id=project.pk, revision=project.revision)
+            self.known = script_cache.of(project).catalogue
         self.script = self.known.script
         self.wording = Wording(self.script)
         self.numbers = {block.id: number for number, block in enumerate(self.script.blocks, start=1)}

@@ -25,6 +25,7 @@ from django.views.decorators.http import require_POST
 from communities.forms import once
 from communities.ground.actors import Actor, Role
 from communities.ground.errors import Refusal
+from communities.ground.ids import id_of
 from communities.ground.undo_period import UNDO_PERIOD
 from communities.ground.words import plural
 from communities.staff import acting
@@ -219,8 +220,7 @@ def _selected(request: HttpRequest, at: datetime) -> tuple[Actor, list[Project]]
 
 
 def _sent_ids(sent: QueryDict) -> list[int]:
-    ids = [each for each in sent.getlist("id")[:MOST_SELECTED] if each.isdecimal()]
-    return [int(each) for each in ids if len(each) < 19]
+    return list(filter(None, map(id_of, sent.getlist("id")[:MOST_SELECTED])))
 
 
 def _actor_of(request: HttpRequest, projects: QuerySet[Project]) -> Actor | None:

@@ -20,7 +20,8 @@ from django.views.decorators.http import require_http_methods
 from communities.forms import once
 from communities.forms.once import CreationForm
 from communities.ground.errors import Conflict, Forbidden, InvalidRequest, NotFound
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
+from communities.ground.ids import id_of
 from communities.staff.refusals import add_to_form
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
@@ -36,7 +37,7 @@ from surveys.services.ai_work.readings import MAX_THEMES_OF_ANSWER
 from surveys.services.ground import access
 from surveys.services.responses import reading
 from surveys.services.results import written
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 THEMES = "admin/surveys/project/themes.html"
 ANSWER = "admin/surveys/project/answer.html"
@@ -137,7 +138,7 @@ class ThemesForm(CreationForm):
                 self._typed("title", key),
                 self._typed("description", key),
                 self._typed("pinned", key),
-                int(key) if key.isdecimal() else None,
+                id_of(key),
             )
             for key in self.kept_keys
         ]
@@ -241,7 +242,7 @@ def _draw(
 
 
 def _prompt(project: Project, block_id: int) -> str:
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = script_cache.of(project).catalogue
     return heading(catalogue.blocks[block_id].prompt, catalogue.script)
 
 

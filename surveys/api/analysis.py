@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.gate import idempotency
-from communities.gate.fields import StrictTextField
+from communities.gate.fields import FlagField, StrictTextField
 from communities.gate.idempotency import Claim, once
 from communities.ground.actors import Role
 from communities.ground.errors import Forbidden, NotFound
@@ -29,25 +29,10 @@ TAG = "Analysis"
 NO_ANALYSIS = "There is no such analysis of this project."
 
 
-@extend_schema_field({"type": "boolean"})
-class YesOrNo(serializers.Field[bool, object, bool, Any]):
-    """`true` or `false` in a query."""
-
-    default_error_messages = {"invalid": "must be true or false."}
-
-    def to_internal_value(self, data: object) -> bool:
-        if data not in ("true", "false"):
-            self.fail("invalid")
-        return data == "true"
-
-    def to_representation(self, value: bool) -> bool:
-        return value
-
-
 class AskIn(serializers.Serializer[Any]):
     """The responses that an analysis covers, and whether it reads texts."""
 
-    ai = YesOrNo(default=True, help_text="`false`: everything but the texts and the summary, free.")
+    ai = FlagField(default=True, help_text="`false`: everything but the texts and the summary, free.")
     status = serializers.ChoiceField(
         choices=Analysis.Covers.values, default="all", help_text="Which responses: by default all."
     )
@@ -56,7 +41,7 @@ class AskIn(serializers.Serializer[Any]):
 class ReadIn(serializers.Serializer[Any]):
     """Selects an analysis: the newest that matches."""
 
-    ai = YesOrNo(required=False, help_text="The newest that was asked for with, or without, AI.")
+    ai = FlagField(required=False, help_text="The newest that was asked for with, or without, AI.")
     status = serializers.ChoiceField(
         choices=Analysis.Covers.values, required=False, help_text="The newest of these responses."
     )

@@ -19,6 +19,7 @@ from communities.gate.fields import (
 )
 from communities.gate.idempotency import once
 from communities.ground.actors import Role
+from communities.ground.ids import MAX_ID
 from surveys.ai.provider import MAX_THEME_DESCRIPTION, MAX_THEME_TITLE, SENTIMENTS
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.projects import OwnWorkViewSet
@@ -27,7 +28,6 @@ from surveys.services.ai_work import codebook, readings
 from surveys.services.ground import access, lookup
 
 TAG = "Analysis"
-MAX_ID = 2**63 - 1
 CODEBOOK = {
     "themes": [
         {

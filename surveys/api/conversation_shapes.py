@@ -10,14 +10,12 @@ from rest_framework import serializers
 
 from communities.gate import tokens
 from communities.gate.fields import (
-    BEYOND_64_BITS,
-    MAX_ID,
     StrictBooleanField,
     StrictIntegerField,
     StrictListField,
     StrictTextField,
-    is_of_64_bits,
 )
+from communities.ground.ids import BEYOND_64_BITS, MAX_ID, OF_64_BITS
 from surveys.api.metadata import LanguageField, Metadata
 from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS, MAX_OTHER_TEXT
 from surveys.engine.walk import answers
@@ -103,7 +101,7 @@ class Value(serializers.JSONField):
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, list) and len(data) > MAX_OPTIONS:
             self.fail("too_many")
-        if any(type(each) is int and not is_of_64_bits(each) for each in _parts(data)):
+        if any(type(each) is int and each not in OF_64_BITS for each in _parts(data)):
             self.fail("too_large")
         return data  # DRF would serialize it again, only to check that it is valid JSON
 

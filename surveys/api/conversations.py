@@ -31,11 +31,11 @@ from surveys.api.conversation_shapes import (
 from surveys.api.projects import OwnWorkViewSet
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, defaults, presentation
+from surveys.models.conversation import outcome_of
 from surveys.services.conversations import admission, moves, places
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import QUESTIONS_PERIOD, NotAdmitted, Respondent
 from surveys.services.conversations.view import ConversationView
-from surveys.services.representations.response import outcome_of
 
 TAG = "Conversations"
 PICTURES = ("image_url", "thumbnail_url")

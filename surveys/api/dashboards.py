@@ -11,7 +11,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.gate.fields import (
-    MAX_ID,
     StrictBooleanField,
     StrictIntegerField,
     StrictListField,
@@ -20,6 +19,7 @@ from communities.gate.fields import (
 )
 from communities.gate.idempotency import once
 from communities.ground.actors import Role
+from communities.ground.ids import MAX_ID
 from surveys.api.analysis_examples import DASHBOARD
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.results import WEIGHT_BY

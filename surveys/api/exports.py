@@ -20,6 +20,7 @@ from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import TAG, ResponseOut
 from surveys.models import Conversation
 from surveys.services.exports import service as exports
+from surveys.services.exports.cells import FileOptions
 from surveys.services.ground import access, lookup
 from surveys.services.results.figures import Selection
 
@@ -191,7 +192,16 @@ class ExportViewSet(CommunityViewSet):
         field_filters.require_known(chosen["fields"], project=project)
         made = exports.export(
             project=project,
-            format=query["format"],
+            options=FileOptions(
+                format=query["format"],
+                with_bom=query["bom"] == "1",
+                solutions=access.may_read_solutions(actor=self.actor),
+                codes=query["values"] == "codes",
+                own_values=query["values"] == "values",
+                marks_missing=query["missing"] == "marked",
+                is_long=query["form"] == "long",
+                by_name=query["headers"] == "names",
+            ),
             selection=Selection(
                 covers=query["status"],
                 submitted_after=query.get("submitted_after"),
@@ -201,21 +211,8 @@ class ExportViewSet(CommunityViewSet):
                 outcome=query.get("outcome"),
                 **chosen,
             ),
-            with_bom=query["bom"] == "1",
-            codes=query["values"] == "codes",
-            own_values=query["values"] == "values",
-            marks_missing=query["missing"] == "marked",
-            is_long=query["form"] == "long",
-            by_name=query["headers"] == "names",
-            solutions=access.may_read_solutions(actor=self.actor),
         )
-        response = download(
-            request,
-            owner=of_community(self.actor.community_id),
-            content_type=made.content_type,
-            file_name=made.file_name,
-            chunks=made.chunks,
-        )
+        response = download(request, made, owner=of_community(self.actor.community_id))
         if request.method == "GET":
             exports.note_export(actor=self.actor, project=project, format=query["format"], at=self.at)
         return response

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from communities.gate.fields import MAX_ID, StrictBooleanField, StrictStringField, StrictTextField
+from communities.gate.fields import StrictBooleanField, StrictStringField, StrictTextField
+from communities.ground.ids import id_of
 from communities.ground.web_addresses import BadAddress
 from communities.services.pictures import copies
 from surveys.engine.intake.emojis import is_one_character
@@ -74,8 +75,7 @@ class AchievementIdField(StrictTextField):
 
     def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
-        is_number = text.isascii() and text.isdigit() and text[0] != "0"
-        if text and not (is_number and len(text) <= 19 and int(text) <= MAX_ID):
+        if text and (text[0] == "0" or id_of(text) is None):
             self.fail("invalid")
         return text
 

@@ -247,13 +247,7 @@ class LinkViewSet(OwnWorkViewSet):
             at=self.at,
             with_bom=query["bom"] == "1",
         )
-        response = download(
-            request,
-            owner=of_community(self.actor.community_id),
-            content_type=made.content_type,
-            file_name=made.file_name,
-            chunks=made.chunks,
-        )
+        response = download(request, made, owner=of_community(self.actor.community_id))
         if request.method == "GET":
             files.note_export(actor=self.actor, project=project, format=query["format"], at=self.at)
         return response

@@ -9,7 +9,6 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from communities.gate.fields import (
-    MAX_ID,
     StrictBooleanField,
     StrictChoiceField,
     StrictIntegerField,
@@ -18,6 +17,7 @@ from communities.gate.fields import (
     UtcDateTimeField,
 )
 from communities.gate.pagination import KeysetIn
+from communities.ground.ids import MAX_ID
 from communities.models import CommunitySettings
 from surveys.ai.provider import MAX_INTENT
 from surveys.api.blocks import ref

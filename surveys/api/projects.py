@@ -30,8 +30,7 @@ from surveys.services.projects.service import CreatedProject
 from surveys.services.representations import script as script_json
 from surveys.services.representations.project import project_as_json
 from surveys.services.results import cache
-from surveys.services.scripts import editing as scripts
-from surveys.services.scripts import templates
+from surveys.services.scripts import planning, templates
 
 TAG = "Projects"
 _changes = partial(
@@ -437,5 +436,5 @@ def _with_template(fields: dict[str, Any]) -> tuple[dict[str, Any], object]:
 
 def _refuse_with_script_violations(error: InvalidRequest, body: Mapping[str, Any]) -> NoReturn:
     """Raise InvalidRequest with the violations of the fields and those of the script."""
-    violations = scripts.faults_of_new(body.get("script"), is_poll=body.get("type") == "poll")
+    violations = planning.faults_of_new(body.get("script"), is_poll=body.get("type") == "poll")
     refuse_all([*error.violations, *violations])

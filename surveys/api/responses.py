@@ -23,6 +23,7 @@ from communities.gate.idempotency import Claim, is_settled, once
 from communities.gate.pagination import MAX_PAGE, PageOrAfterIn, PerPageIn
 from communities.ground.actors import Role
 from communities.ground.errors import Conflict
+from communities.ground.ids import MAX_ID
 from surveys.ai.provider import SENTIMENTS
 from surveys.api import field_filters, imports
 from surveys.api.conversation_examples import RESPONSE
@@ -73,12 +74,12 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
     user_id = serializers.IntegerField(
         required=False,
         min_value=0,
-        max_value=2**63 - 1,
+        max_value=MAX_ID,
         help_text="All responses of one person. On anonymous projects, where nobody knows whose a response "
         "is, this and the next two match nothing.",
     )
     member_id = serializers.IntegerField(
-        required=False, min_value=0, max_value=2**63 - 1, help_text="All responses of one member."
+        required=False, min_value=0, max_value=MAX_ID, help_text="All responses of one member."
     )
     platform_id = StrictTextField(
         required=False,

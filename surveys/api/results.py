@@ -13,8 +13,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate.fields import MAX_ID, StrictStringField, UtcDateTimeField
+from communities.gate.fields import StrictStringField, UtcDateTimeField
 from communities.ground.actors import Role
+from communities.ground.ids import id_of
 from surveys.api.analysis_examples import CROSS_TABLE, RESULTS
 from surveys.api.analysis_shapes import (
     AmountField,
@@ -71,7 +72,7 @@ class SegmentBy(serializers.Field[Any, Any, Any, Any]):
         if not re.fullmatch(dividing.TEXT, data, re.ASCII):
             self.fail("invalid")
         what, *_ = data.split(":")
-        if what.isdigit() and not 1 <= int(what[: len(str(MAX_ID)) + 1]) <= MAX_ID:
+        if what.isdigit() and id_of(what) is None:
             self.fail("invalid")
         return int(data) if data.isdigit() else str(data)
 

@@ -94,10 +94,10 @@ def change_vote(view: ConversationView, *, platform_id: str, error: str = "") ->
     return Message(embeds, control.rows)
 
 
-def colour_of(project: Project, *, key: str = "border_color") -> int:
+def colour_of(project: Project) -> int:
     """A project's colour, from its invitation."""
     invitation = (project.delivery or {}).get("invitation") or {}
-    return _colour(invitation.get(key)) or DEFAULT_COLOUR
+    return _colour(invitation.get("border_color")) or DEFAULT_COLOUR
 
 
 def picture(address: str | None) -> str:

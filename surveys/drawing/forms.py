@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from django.http import HttpRequest, QueryDict
 
+from communities.ground.ids import id_of
 from surveys import written_numbers
 from surveys.drawing.widgets import Typed
 from surveys.engine.intake.reader import MAX_BLOCKS
@@ -18,7 +19,6 @@ ROWS = "rows"  # the field that names the questions of a group
 CONSENT = "consent"  # the box that is ticked before the first answer is stored
 SEND, REVISE = "send", "revise:"  # what the buttons of the review do; the block's id follows the second
 MAX_DIGITS = 4
-MAX_ID_DIGITS = 20
 
 
 class BadForm(ValueError):
@@ -45,7 +45,7 @@ def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, 
 
 def row_answers(script: Script, sent: QueryDict) -> list[Mapping[str, object]]:
     """Return the answer objects of a group's form, in the order of the script; empty for any other form."""
-    ids = (int(each) for each in sent.get(ROWS, "").split()[:MAX_BLOCKS] if _is_id(each))
+    ids = filter(None, map(id_of, sent.get(ROWS, "").split()[:MAX_BLOCKS]))
     blocks = [script.blocks[script.index_by_id[each]] for each in ids if each in script.index_by_id]
     return [row_answer(block, sent.getlist(f"row-{block.id}")) for block in blocks if block.type in GROUPED]
 
@@ -63,12 +63,7 @@ def row_answer(block: Block, chosen: Iterable[str]) -> Mapping[str, object]:
 
 def revised_id(do: str) -> int:
     """The id of the block whose answer the review's button wants to change; 0 for none."""
-    number = do.removeprefix(REVISE)
-    return int(number) if _is_id(number) and len(number) < 19 else 0
-
-
-def _is_id(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < MAX_ID_DIGITS
+    return id_of(do.removeprefix(REVISE)) or 0
 
 
 def _chosen(block: Block, sent: QueryDict) -> Mapping[str, object]:
@@ -98,9 +93,9 @@ def typed_in(block: Block | None, sent: QueryDict) -> Typed:
     """Return the submitted values, to fill in the controls again."""
     ranks = {str(option.id): sent.get(f"rank-{option.id}", "") for option in (block.options if block else ())}
     rows = {
-        int(each): frozenset(sent.getlist(f"row-{each}"))
+        block_id: frozenset(sent.getlist(f"row-{each}"))
         for each in sent.get(ROWS, "").split()[:MAX_BLOCKS]
-        if _is_id(each)
+        if (block_id := id_of(each))
     }
     value, chosen = sent.get("value", ""), sent.getlist("option")
     return Typed(
@@ -136,7 +131,7 @@ def _clean(value: str) -> str:
 
 def _ids(sent: list[str]) -> list[int]:
     """Return ids as numbers. Invalid ids become 0, which is no option's id."""
-    return [int(each) if each.isascii() and each.isdigit() and len(each) < 19 else 0 for each in sent if each]
+    return [id_of(each) or 0 for each in sent if each]
 
 
 def _is_rank(written: str) -> bool:

@@ -231,7 +231,6 @@ def draw_group(
     errors: Sequence[str],
     can_go_back: bool = False,
     error: str = "",
-    button: str = "Continue",
 ) -> StepWidget:
     """Return the widget of a group: a row for each of its `blocks`, which are those that `draw` takes."""
     drawn = [
@@ -247,7 +246,6 @@ def draw_group(
         is_long=len(title) > LONG_PROMPT,
         can_go_back=can_go_back,
         error=error,
-        button=button,
         rows=[_row(widget, look="row matrix" if head else "row") for widget in drawn],
         head=head,
     )

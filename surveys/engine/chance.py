@@ -128,13 +128,13 @@ def fisher(a: int, b: int, c: int, d: int) -> float:
     return min(math.fsum(each for each in chances if each <= observed) / math.fsum(chances), 1.0)
 
 
-def beyond_chance(chances: Sequence[float], level: float = LEVEL) -> list[bool]:
+def beyond_chance(chances: Sequence[float]) -> list[bool]:
     """Which of these tests found a difference. By Holm's rule (1979) the chance that any of them is a false
-    alarm stays below `level`.
+    alarm stays below LEVEL.
     """
     found = [False] * len(chances)
     for n, place in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
-        if chances[place] * (len(chances) - n) >= level:
+        if chances[place] * (len(chances) - n) >= LEVEL:
             break
         found[place] = True
     return found

@@ -279,7 +279,7 @@ class Script:
         return self.scoring_enabled or any(block.type == CALCULATED for block in self.blocks)
 
     @cached_property
-    def tells_results(self) -> bool:
+    def shows_correctness(self) -> bool:
         """Whether respondents see if some answer is right."""
         is_graded = self.scoring_enabled and not self.is_poll
         return is_graded and any(block.when_correct or block.when_incorrect for block in self.blocks)

@@ -13,6 +13,15 @@ from surveys.models.project import Project
 from surveys.models.script import Block, Option
 
 
+def outcome_of(completed_at: object, stored: str | None) -> str | None:
+    """How a response ended: `completed`, `full` if a limit refused its end, `screened_out`, or None
+    (rules 6.290 and 6.410).
+    """
+    if stored is not None:
+        return stored.partition(":")[0]
+    return None if completed_at is None else "completed"
+
+
 class Conversation(models.Model):
     """One participant session. The API lists it as a Response once it has an answer or is completed.
 

@@ -16,7 +16,7 @@ from surveys.engine.intake.fields import BLOCK
 from surveys.engine.intake.serialization import script_as_json
 from surveys.engine.language import conditions
 from surveys.engine.script import SCALES, ActionConfig, Block, Option, Scale, Script
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import planning
 from tests.support.ai.improvisation import data_in, improvise
 from tests.support.ai.loopback import Loopback
 from tests.support.ai.request_rules import mismatches
@@ -144,7 +144,7 @@ def revised(
     assert [block["position"] for block in proposed.blocks if "position" in block] == [
         n for n, block in enumerate(proposed.blocks) if "position" in block
     ]
-    _, violations = scripts.read_new(
+    _, violations = planning.read_new(
         {"blocks": [_unstored(block) for block in proposed.blocks]},
         is_poll=False,
         scoring_enabled=True,

@@ -20,7 +20,7 @@ import structlog
 from surveys.ai.models import schemas
 from surveys.ai.openai import OpenAIProvider
 from surveys.ai.openai import client as openai_client
-from surveys.ai.openai.schemas import strict
+from surveys.ai.openai.client import strict
 from surveys.ai.provider import (
     AnalysisOverview,
     FollowUpRequest,

@@ -18,7 +18,7 @@ from surveys.engine import packing
 from surveys.models import Project
 from surveys.services.projects import opening
 from surveys.services.projects import service as projects
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 COMMUNITY_ID = 1042117710208434001
 KEYS = 48
@@ -105,7 +105,7 @@ def make() -> World:
         for n in range(KEYS)
     ]
     survey = _open(admin, "convo", questions(QUESTIONS))
-    script = scripts.load(project_id=survey.pk, revision=survey.revision)
+    script = script_cache.script_of(survey)
     return World(
         community_id=COMMUNITY_ID,
         keys=Keys(secrets),
@@ -143,7 +143,7 @@ def project_with_responses(database_url: str, count: int) -> Project:
     """A project with `count` completed responses of ten answers, written directly into the tables."""
     admin = Member.objects.get(community_id=COMMUNITY_ID)
     project = _open(admin, "convo", questions(QUESTIONS))
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     blocks = [(block.id, block.options[0].id if block.options else None) for block in script.blocks]
     replies = {
         block or 0: {"option_ids": [option]} if option else {"number": "3"} for block, option in blocks

@@ -22,7 +22,7 @@ from surveys.engine.intake.fields import BLOCK
 from surveys.engine.rules.warnings import warnings
 from surveys.models import Answer, Conversation, Project
 from surveys.services.conversations import service as conversations
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from tests.support.database import kept_for_many_tests
 from xp.models import Achievement, EarnedAchievement, Standing, XpEntry
 
@@ -220,7 +220,7 @@ class TestSeeded:
 def written() -> list[tuple[Project, Any]]:
     """Every project of the demo with its script."""
     projects = Project.objects.filter(community_id=seed_demo.COMMUNITY_ID).order_by("id")
-    return [(project, scripts.load(project_id=project.pk, revision=project.revision)) for project in projects]
+    return [(project, script_cache.script_of(project)) for project in projects]
 
 
 def of_quiz(demo: dict[str, str], role: str, nick: str | None) -> Conversation:

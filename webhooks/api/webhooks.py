@@ -23,6 +23,7 @@ from communities.gate.pagination import PageIn
 from communities.gate.views import CommunityViewSet
 from communities.ground import web_addresses
 from communities.ground.actors import Role
+from communities.ground.ids import id_of
 from webhooks.api import examples
 from webhooks.api.deliveries import DeliveryOut
 from webhooks.events import ALL, EventType
@@ -63,9 +64,7 @@ class ChangedWebhookIn(serializers.Serializer[Any]):
     )
 
     def validate_project_ids(self, ids: list[str] | None) -> list[int] | None:
-        return (
-            None if ids is None else [int(each) if each.isascii() and each.isdigit() else 0 for each in ids]
-        )
+        return None if ids is None else [id_of(each) or 0 for each in ids]
 
     def validate_url(self, url: str) -> str:
         try:

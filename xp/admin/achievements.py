@@ -17,7 +17,7 @@ from communities.forms import once
 from communities.forms.pictures import PictureField
 from communities.ground.actors import Actor, Role
 from communities.ground.errors import Refusal
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.services.chat import overview
 from communities.services.chat.guilds import Guild
 from communities.services.pictures import copies

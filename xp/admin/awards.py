@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.models import Member
 from communities.services import get_settings
 from communities.staff import refusals

@@ -18,7 +18,8 @@ from django.utils import timezone
 from communities.forms import once
 from communities.ground.actors import Actor, Level
 from communities.ground.errors import Conflict, Refusal
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
+from communities.ground.ids import id_of
 from communities.ground.transactions import in_transaction
 from communities.ground.words import plural
 from communities.models import Member
@@ -199,14 +200,14 @@ _ACTIONS = ("again", "revoke")
 
 
 def _change(request: HttpRequest, actor: Actor, action: str, here: str) -> HttpResponse:
-    sent = request.POST.get("invitation", "")
-    if not sent.isdecimal() or len(sent) > 18:
+    invitation_id = id_of(request.POST.get("invitation", ""))
+    if invitation_id is None:
         raise Http404
     try:
         if action == "revoke":
-            invitations.revoke(actor=actor, invitation_id=int(sent), at=timezone.now())
+            invitations.revoke(actor=actor, invitation_id=invitation_id, at=timezone.now())
             messages.success(request, "The invitation is taken back.")
-        elif _send_again(request, actor, int(sent)):
+        elif _send_again(request, actor, invitation_id):
             messages.success(request, "The invitation is sent again, with a new link.")
         else:
             messages.info(request, SENT_BEFORE)

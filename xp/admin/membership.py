@@ -11,7 +11,7 @@ from django.utils import timezone
 from communities.forms import once
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
-from communities.ground.text_field import TextField
+from communities.ground.form_fields import TextField
 from communities.models import Member
 from communities.services.mail import recipients
 from communities.services.people import memberships

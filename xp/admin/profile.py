@@ -16,8 +16,8 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
 from communities.ground.actors import Actor, Role
+from communities.ground.ids import MAX_ID
 from communities.models import Member
-from communities.services.tenants.communities import MAX_ID
 from communities.staff import acting
 
 

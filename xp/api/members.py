@@ -18,6 +18,7 @@ from communities.gate.pagination import KeysetIn, PageIn, page_after
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
 from communities.ground.errors import refuse
+from communities.ground.ids import MAX_ID
 from communities.models import Member
 from communities.services.people import memberships
 from communities.services.people.members import NoSuchMember
@@ -108,7 +109,7 @@ class MembersIn(KeysetIn):
         help_text="Part of the nick or name, ignoring case; or a member's complete id.",
     )
     user_id = serializers.IntegerField(
-        required=False, min_value=0, max_value=2**63 - 1, help_text="The member with this `user_id`."
+        required=False, min_value=0, max_value=MAX_ID, help_text="The member with this `user_id`."
     )
     platform_id = StrictTextField(
         required=False, max_length=128, help_text="The member with this account on the chat platform."

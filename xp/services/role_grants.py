@@ -18,6 +18,7 @@ from communities.ground import rounding
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import Conflict, NotFound
+from communities.ground.ids import id_of
 from communities.ground.rounding import Rounding
 from communities.ground.transactions import in_transaction
 from communities.models import ChatInstallation, ChatTask
@@ -40,7 +41,7 @@ def _names_of(subjects: Collection[str]) -> Mapping[str, str]:
     """Return the names of the roles that tasks are about. Members are left out, because the page of roles
     shows them.
     """
-    found = RoleGrant.objects.filter(pk__in=[int(each) for each in subjects if each.isdigit()])
+    found = RoleGrant.objects.filter(pk__in=filter(None, map(id_of, subjects)))
     grants = {str(grant.pk): grant for grant in found}
     communities = {grant.community_id for grant in grants.values()}
     servers = {each: guilds.stored(community_id=each) for each in communities}

@@ -16,6 +16,7 @@ from django.utils.functional import cached_property
 
 from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.ground.errors import Refusal
+from communities.ground.ids import MAX_ID
 from communities.identity_providers import platforms
 from communities.models import Identity
 from communities.services.people import identities
@@ -37,7 +38,7 @@ class ConnectedAccount:
 class DisconnectForm(allauth_forms.DisconnectForm):
     """Disconnects one account of the person who is signed in."""
 
-    account = forms.IntegerField(required=True, min_value=1, max_value=2**63 - 1)
+    account = forms.IntegerField(required=True, min_value=1, max_value=MAX_ID)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.request = kwargs.pop("request")

@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from communities.ground.errors import Conflict
+from communities.ground.ids import id_of
 from communities.ground.tiers import TIERS
 from communities.management.naming import require_name
 from communities.models import User
@@ -61,7 +62,7 @@ def _user(named: str) -> User:
 
 
 def _snowflake(text: str) -> int:
-    community_id = communities.id_of(text)
+    community_id = id_of(text)
     if community_id is None:
         raise ArgumentTypeError(
             f"{text} is not an id: it must be a whole number above 0 and of at most 63 bits."

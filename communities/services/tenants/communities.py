@@ -20,16 +20,7 @@ from communities.services.trail import audit
 # snowflakes of the same millisecond.
 SNOWFLAKE_EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
 SNOWFLAKE_BITS = 22
-MAX_ID = 2**63 - 1
-_MOST_DIGITS = len(str(MAX_ID))
 MAX_CREDITS = 2**31 - 1  # The database column allows no larger number.
-
-
-def id_of(text: str) -> int | None:
-    """The id in a text; None for other texts, and for numbers that are too large for an id."""
-    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
-        return None
-    return number if 0 < (number := int(text)) <= MAX_ID else None
 
 
 def propose_id(*, at: datetime) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db.models import QuerySet
 
+from communities.ground.ids import id_of
 from communities.ground.statements import fetch_rows
 from communities.models import User
 from communities.services.people import identities
-from communities.services.tenants.communities import id_of
 
 MAX_FOUND = 500
 NEWEST = 1_000  # These newest members are searched first.

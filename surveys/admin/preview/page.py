@@ -8,6 +8,7 @@ from functools import partial
 from django.http import QueryDict
 
 from communities.ground.errors import Conflict, InvalidRequest
+from communities.ground.ids import id_of
 from surveys.drawing import endings, forms, parts, rewards, screens, words
 from surveys.drawing.parts import PastChange, Screen
 from surveys.drawing.theme import Page
@@ -174,8 +175,5 @@ def _lacks_picture(preview: Preview, screen: Screen) -> bool:
 
 
 def _posted_block(preview: Preview, sent: QueryDict) -> Block | None:
-    number = sent.get("block", "")
-    if not (number.isascii() and number.isdigit()):
-        return None
-    index = preview.source.script.index_by_id.get(int(number[:19]))
+    index = preview.source.script.index_by_id.get(id_of(sent.get("block", "")) or 0)
     return None if index is None else preview.source.script.blocks[index]

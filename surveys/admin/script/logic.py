@@ -19,7 +19,7 @@ from surveys.services.drafts import flow as flows
 from surveys.services.drafts import logic as logics
 from surveys.services.drafts import service as drafts
 from surveys.services.representations import script as scripts_as_json
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 Json = dict[str, Any]
 
@@ -64,5 +64,5 @@ def _kept_blocks(page: ProjectPage) -> list[Any]:
     draft = drafts.get(actor=page.actor, project=page.project)
     if draft is not None:
         return draft.blocks
-    script = scripts.load(project_id=page.project.pk, revision=page.project.revision)
+    script = script_cache.script_of(page.project)
     return scripts_as_json.all_blocks(page.project, script)

@@ -28,7 +28,7 @@ from surveys.services.drafts.service import SavedScript, UnsavedScript
 from surveys.services.ground import metadata
 from surveys.services.representations import project as project_json
 from surveys.services.representations import script as script_json
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from xp.services import achievements
 
 Json = dict[str, Any]
@@ -65,7 +65,7 @@ def of_page(page: ProjectPage) -> Json:
 def of_project(page: ProjectPage) -> Json:
     """The project, its stored script, and the words for the script."""
     project = page.project
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     blocks = script_json.all_blocks(project, script)
     return {
         "project": _project(page),
@@ -100,7 +100,7 @@ def after_keep(page: ProjectPage, draft: UnsavedScript) -> Json:
 
 
 def _archived_count(project: Project) -> int:
-    return len(scripts.archived(project_id=project.pk, revision=project.revision))
+    return len(script_cache.of(project).stored.archived)
 
 
 def _draft(project: Project, draft: UnsavedScript) -> Json:

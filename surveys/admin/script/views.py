@@ -25,7 +25,7 @@ from surveys.services.drafts.collisions import Collision
 from surveys.services.drafts.service import OtherTab
 from surveys.services.projects import service as projects
 from surveys.services.representations import script as script_json_of
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 CONFLICT = 409
 MAX_NUMBER = 2**53  # JSON numbers up to this are exact in a browser
@@ -127,7 +127,7 @@ def export(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseB
 def answers(request: HttpRequest, page: ProjectPage, body: Json, block_id: int) -> HttpResponseBase:
     """The number of responses that answered a block, or chose its `option`: shown before a removal."""
     _require_counts(page)
-    script = scripts.load(project_id=page.project.pk, revision=page.project.revision)
+    script = script_cache.script_of(page.project)
     if block_id not in script.index_by_id:
         raise NotFound("There is no such block in this script.")
     block, option = script.blocks[script.index_by_id[block_id]], request.GET.get("option")
@@ -142,7 +142,7 @@ def answers(request: HttpRequest, page: ProjectPage, body: Json, block_id: int) 
 def archived(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
     """The archived blocks, for reading, and the number of responses that answered each."""
     _require_counts(page)
-    found = block_answers.archived_blocks(project_id=page.project.pk, revision=page.project.revision)
+    found = block_answers.archived_blocks(page.project)
     return answer({"blocks": [each.as_json() for each in found]})
 
 
@@ -155,7 +155,7 @@ def _require_counts(page: ProjectPage) -> None:
 
 
 def _stored_blocks(page: ProjectPage) -> Sequence[object]:
-    script = scripts.load(project_id=page.project.pk, revision=page.project.revision)
+    script = script_cache.script_of(page.project)
     return script_json_of.all_blocks(page.project, script)
 
 

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from communities.ground.errors import Conflict, InvalidRequest, refuse, refuse_all
+from communities.ground.ids import MAX_ID
 from communities.ground.sent_text import sent_text
 from communities.models import Community
 from communities.staff import audit_trail
@@ -140,7 +141,7 @@ def _blocks(page: ProjectPage, body: Json, source: str) -> list[Any]:
         return starting.of_template(project=project, template_id=_text(body, "template"))
     if source == "project":
         number = body["project"]
-        if type(number) is not int or not 0 < number < 2**63:
+        if type(number) is not int or not 0 < number <= MAX_ID:
             refuse("project", "invalid", "`project` must be the id of a project.")
         return starting.of_other_project(actor=page.actor, project_id=number, at=page.at)
     if source == "version":

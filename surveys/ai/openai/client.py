@@ -45,7 +45,6 @@ from surveys.ai.models.failures import (
 from surveys.ai.models.json_values import JsonObject
 from surveys.ai.models.prices import TokenUsage
 from surveys.ai.models.request import ModelRequest, UnusableResponseError
-from surveys.ai.openai.schemas import strict
 from surveys.ai.provider import OPENAI
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
@@ -61,6 +60,23 @@ Result = TypeVar("Result")
 
 # At DEBUG the SDK logs whole requests, with people's answers in them: no log level may cause that.
 logging.getLogger("openai").setLevel(logging.WARNING)
+
+
+def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema with every optional property required, and null allowed for it."""
+    changed = dict(schema)
+    if "anyOf" in schema:
+        changed["anyOf"] = [strict(each) for each in schema["anyOf"]]
+    if "items" in schema:
+        changed["items"] = strict(schema["items"])
+    if "properties" in schema:
+        required = schema["required"]
+        changed["properties"] = {
+            name: strict(each) if name in required else {"anyOf": [strict(each), {"type": "null"}]}
+            for name, each in schema["properties"].items()
+        }
+        changed["required"] = list(schema["properties"])
+    return changed
 
 
 @dataclass(frozen=True, slots=True)

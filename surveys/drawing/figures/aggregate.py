@@ -26,7 +26,7 @@ from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.ground import access
 from surveys.services.results import figures, readers
 from surveys.services.results.shared import SharedResults
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def _in_steps(
 ) -> SharedView:
     drawn = cards_of(project, shared)
     if marks_solutions:
-        blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
+        blocks = script_cache.of(project).catalogue.blocks
         entries = {entry["block_id"]: entry for entry in shared.blocks}
         drawn = [
             with_solution(card, entries[card.id], blocks[card.id]) if card.id in blocks else card
@@ -140,7 +140,7 @@ def cards_of(project: Project, shared: SharedResults, *, within: range | None = 
     """The cards of all questions, or of the questions in a range of indexes, with a notice for withheld
     figures.
     """
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = script_cache.of(project).catalogue
     places = range(len(shared.blocks)) if within is None else within
     cards = []
     for place, entry in ((each + 1, shared.blocks[each]) for each in places):

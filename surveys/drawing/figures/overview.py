@@ -25,7 +25,7 @@ from surveys.models import Analysis, Project
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.results import figures
 from surveys.services.results.figures import Figures
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 COMPLETED, FAILED = Analysis.Status.COMPLETED, Analysis.Status.FAILED
 
@@ -112,7 +112,7 @@ def funnel_of(project: Project, counted: Figures) -> Funnel | None:
     begun = counted.completion_count + sum(drop_offs)
     if not sum(drop_offs):
         return None
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     remaining, bars, rows = begun, [], []
     for block, left in zip(blocks, drop_offs, strict=True):
         remaining -= left
@@ -161,7 +161,7 @@ def cards_of(
 
     `texts` are the `open_text` of questions, by block id.
     """
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = script_cache.of(project).catalogue
     legend = legend_of(counted.segments or ())
     divided_by = counted.segment_by and counted.segment_by["block_id"]
     questions = [entry for entry in counted.blocks if entry["block_type"] != "content_block"]

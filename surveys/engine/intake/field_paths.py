@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from surveys.engine.script import Script
 
+STORED = "script.blocks"  # the path of the blocks of a script that was not sent
+
 
 @dataclass(frozen=True, slots=True)
 class BlockPath:
@@ -25,7 +27,7 @@ class BlockPath:
         return f"{path}.{key}" if key else path
 
 
-def stored_paths(script: Script, *, path: str) -> tuple[BlockPath, ...]:
+def stored_paths(script: Script, *, path: str = STORED) -> tuple[BlockPath, ...]:
     """The paths of a stored script's blocks, in the order in which a read returns them."""
     return tuple(BlockPath(f"{path}[{n}]") for n in range(len(script.blocks)))
 

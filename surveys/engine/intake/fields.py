@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+from communities.ground.ids import MAX_ID
 from surveys.engine.intake.field_types import (
     BooleanType,
     ChoiceType,
@@ -49,7 +50,6 @@ MAX_VALUE = 500
 MAX_LABEL = 500
 MAX_OTHER_TEXT = 500  # rule 6.152
 MAX_NUMBER = 10**15  # of answers too (rule 6.25)
-MAX_ID = 2**63 - 1
 MAX_SMALL = 2**31 - 1
 MAX_PAUSE = 300
 MAX_FOLLOW_UPS = 2  # further questions about one answer

@@ -173,7 +173,6 @@ def frozen_changes(
     *,
     block_paths: Sequence[BlockPath],
     reached: Callable[[Collection[int]], Collection[int]] = frozenset,
-    path: str = "blocks",
 ) -> list[Violation]:
     """Report changes that are refused while the project is active (rules 2.10 to 2.12).
 
@@ -190,9 +189,9 @@ def frozen_changes(
         if was.id in stored:
             message = "No block can be removed while the project is active. "
             message += f"Missing: {block_words.in_words(was, number)}."
-            violations.append(Violation(path, "read_only", message))
+            violations.append(Violation("blocks", "read_only", message))
     if not violations:
-        violations += _seen_and_moved(before, after, reached, path)
+        violations += _seen_and_moved(before, after, reached)
         violations += _positions_of_moved(before, after, block_paths)
     return violations
 
@@ -207,7 +206,7 @@ def changes_wording_alone(before: Script, after: Script, *, block_paths: Sequenc
 
 
 def _seen_and_moved(
-    before: Script, after: Script, reached: Callable[[Collection[int]], Collection[int]], path: str
+    before: Script, after: Script, reached: Callable[[Collection[int]], Collection[int]]
 ) -> Iterator[Violation]:
     """Report stored blocks that changed their order although a respondent has seen them."""
     old = [block.id for block in before.blocks if block.id is not None]
@@ -224,7 +223,7 @@ def _seen_and_moved(
             "Blocks that respondents have seen cannot be reordered while the project is active: "
             f"{block_words.in_words(before.blocks[number - 1], number)}."
         )
-        yield Violation(path, "read_only", message)
+        yield Violation("blocks", "read_only", message)
 
 
 def _positions_of_moved(

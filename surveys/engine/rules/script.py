@@ -1,11 +1,11 @@
 """The rules of a whole script. All violations are reported at once.
 
     check(script, block_paths=..., chat=..., invalid_fields=...)   every rule; `script` is ordered
-    check_chat(script, path=...)                                   a stored script: the limits of chat
-    check_poll(script, path=...)                                   a stored script: the form of a poll
+    check_chat(script)                                             a stored script: the limits of chat
+    check_poll(script)                                             a stored script: the form of a poll
     check_anonymous(script, ...)                                   what an anonymous project must not ask
     check_ends(script, dependence, ...)                            what the ends of an anonymous project tell
-    check_formulas(script, path=...)                               a stored script: what a copy may lack
+    check_formulas(script)                                         a stored script: what a copy may lack
     check_outro(block, block_path, ...)                            an outro block: the fields one may write
 
 Each violation names the field in the submitted array, by `block_paths`. No rule reports a field in
@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from itertools import accumulate, groupby
 
 from communities.ground.sent_text import appearance
-from surveys.engine.intake.field_paths import BlockPath, is_invalid, stored_paths
+from surveys.engine.intake.field_paths import STORED, BlockPath, is_invalid, stored_paths
 from surveys.engine.intake.fields import MAX_SCRIPT_OPTIONS
 from surveys.engine.language import names, piping, references
 from surveys.engine.rules import block as block_rules
@@ -137,14 +137,14 @@ def check_outro(
     return [violation for violation in violations if not is_invalid(violation.field, invalid_fields)]
 
 
-def check_chat(script: Script, *, path: str = "script.blocks") -> list[Violation]:
+def check_chat(script: Script) -> list[Violation]:
     """The parts of a stored script that the chat platform could not display.
 
     The check runs again when delivery is set to chat, and when the project is opened (rule 2.7).
     """
     contexts = [
         RuleContext(block, block_path, frozenset())
-        for block, block_path in zip(script.blocks, stored_paths(script, path=path), strict=True)
+        for block, block_path in zip(script.blocks, stored_paths(script), strict=True)
     ]
     violations = [violation for context in contexts for violation in option_rules.fits_chat(context)]
     if script.is_poll:
@@ -153,16 +153,14 @@ def check_chat(script: Script, *, path: str = "script.blocks") -> list[Violation
     return violations
 
 
-def check_poll(script: Script, *, path: str = "script.blocks") -> list[Violation]:
+def check_poll(script: Script) -> list[Violation]:
     """Check that a stored script is a poll: one question to vote on, and content blocks around it
     (rule 2.19).
     """
-    return list(_is_a_poll(script.blocks, stored_paths(script, path=path), path))
+    return list(_is_a_poll(script.blocks, stored_paths(script), STORED))
 
 
-def check_anonymous(
-    script: Script, block_paths: Sequence[BlockPath] | None = None, *, path: str = "script.blocks"
-) -> list[Violation]:
+def check_anonymous(script: Script, block_paths: Sequence[BlockPath] | None = None) -> list[Violation]:
     """Blocks with further questions: no model reads an anonymous answer as it is given (rule 10.66).
 
     Also links whose addresses have tokens (rule 6.193), and links that are shown after some answers alone
@@ -170,7 +168,7 @@ def check_anonymous(
     `block_paths` may contain those of the outro.
     """
     every = (*script.blocks, *script.outro)
-    paths = block_paths or [BlockPath(f"{path}[{n}]") for n in range(len(every))]
+    paths = block_paths or [BlockPath(f"{STORED}[{n}]") for n in range(len(every))]
     found = [
         Violation(
             block_path.field("follow_ups"),
@@ -203,8 +201,6 @@ def check_ends(
     script: Script,
     dependence: Dependence,
     block_paths: Sequence[BlockPath] | None = None,
-    *,
-    path: str = "script.blocks",
 ) -> list[Violation]:
     """Links and gifts of an anonymous project that only some see, by the ends of the project (rule 1.180).
 
@@ -213,7 +209,7 @@ def check_ends(
     if dependence == NOTHING:
         return []
     every = (*script.blocks, *script.outro)
-    paths = block_paths or [BlockPath(f"{path}[{n}]") for n in range(len(every))]
+    paths = block_paths or [BlockPath(f"{STORED}[{n}]") for n in range(len(every))]
     found: list[Violation] = []
     for at, (block, block_path) in enumerate(zip(every, paths, strict=False)):
         if not dependence.decides(at, script):
@@ -244,11 +240,11 @@ def has_token_in_link(text: str | None, script: Script) -> bool:
     return any(map(is_known, piping.tokens_in_links(text, is_known)))
 
 
-def check_formulas(script: Script, *, path: str = "script.blocks") -> list[Violation]:
+def check_formulas(script: Script) -> list[Violation]:
     """The calculated blocks of a stored script whose formula was left out of a copy (rule 2.17)."""
     return [
         violation
-        for block, block_path in zip(script.blocks, stored_paths(script, path=path), strict=True)
+        for block, block_path in zip(script.blocks, stored_paths(script), strict=True)
         for violation in block_rules.calculated_blocks_have_a_formula(
             RuleContext(block, block_path, frozenset())
         )

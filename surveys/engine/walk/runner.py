@@ -437,7 +437,7 @@ def settled_reply(script: Script, state: State) -> Reply | None:
     the absence of the text.
     """
     block = current_block(script, state)
-    if block is None or not script.tells_results or not (block.when_correct or block.when_incorrect):
+    if block is None or not script.shows_correctness or not (block.when_correct or block.when_incorrect):
         return None
     reply = state.replies.get(block.id or 0)
     if reply is None or answers.is_correct(block, reply) is None:

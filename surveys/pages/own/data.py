@@ -20,10 +20,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from communities.accounts.frame import user_of
 from communities.accounts.providers.freshness import require_fresh_sign_in
-from communities.gate.downloads import download
+from communities.gate.downloads import File, download
 from communities.ground.errors import Conflict
+from communities.ground.form_fields import TextField
 from communities.ground.slots import of_user
-from communities.ground.text_field import TextField
 from communities.models import Community
 from surveys.services.people import own_data, own_responses
 from surveys.services.people import service as people
@@ -64,13 +64,8 @@ def export(request: HttpRequest) -> StreamingHttpResponse:
     """Everything that is stored about the person, as one archive of JSON and CSV files."""
     require_fresh_sign_in(request)
     user_id = user_of(request).pk
-    return download(
-        request,
-        owner=of_user(user_id),
-        content_type="application/zip",
-        file_name="colloquy-data.zip",
-        chunks=own_data.export(user_id=user_id, at=timezone.now()),
-    )
+    chunks = own_data.export(user_id=user_id, at=timezone.now())
+    return download(request, File("application/zip", "colloquy-data.zip", chunks), owner=of_user(user_id))
 
 
 @require_http_methods(["GET", "POST"])

@@ -107,7 +107,7 @@ def _perform(visit: Visit, do: str) -> Outcome:
     if do == "back" or do.startswith(forms.REVISE):
         view = _back(visit, conversation_id, do)
         if view.resumed:
-            return outcomes.standing(visit, view, note=words.MOVED_ON)
+            return outcomes.unchanged(visit, view, note=words.MOVED_ON)
         return outcomes.moved(visit, view, PastChange.REPLACED)
     match do:
         case forms.SEND:
@@ -179,7 +179,7 @@ def _begin(visit: Visit, do: str) -> Outcome:
     if block is None:
         view = conversations.begin(project_id=project_id, respondent=respondent, at=at, seed=seed)
         visit.tell(view, "started")
-        return outcomes.standing(visit, view, note=words.REWRITTEN)
+        return outcomes.unchanged(visit, view, note=words.REWRITTEN)
     if visit.project.is_poll and block.asks and raw is not None:
         view = conversations.vote(project_id=project_id, respondent=respondent, raw=raw, at=at, seed=seed)
         visit.tell(view, "started", "answered", "completed")
@@ -197,7 +197,7 @@ def _begin(visit: Visit, do: str) -> Outcome:
     )
     visit.tell(view, "started", *(() if do == "go" else ("answered",)), *_completed(view))
     if view.resumed:
-        return outcomes.standing(visit, view, note=words.WELCOME_BACK if do == "go" else words.MOVED_ON)
+        return outcomes.unchanged(visit, view, note=words.WELCOME_BACK if do == "go" else words.MOVED_ON)
     return outcomes.moved(visit, view, _past_change(visit, view, block))
 
 
@@ -313,13 +313,13 @@ def _is_address(text: str) -> bool:
 def _answer_again(visit: Visit) -> Outcome:
     """Leave a completed conversation, so that the next form begins another."""
     visit.forget()
-    _, is_at_limit = outcomes.look(visit)
+    _, is_at_limit = outcomes.latest_view(visit)
     if is_at_limit:
         return Outcome(notices.limit_reached)
-    return Outcome(partial(outcomes.first, visit), f"{visit.page.address}?{outcomes.AGAIN}=1")
+    return Outcome(partial(outcomes.first_step, visit), f"{visit.page.address}?{outcomes.AGAIN}=1")
 
 
 def _retracted(visit: Visit) -> Screen:
     """The poll's question again. Replaces the past steps, because the gifts they show were taken back."""
-    first = outcomes.first(visit, note=words.TAKEN_BACK)
+    first = outcomes.first_step(visit, note=words.TAKEN_BACK)
     return replace(first, past_change=PastChange.REPLACED)

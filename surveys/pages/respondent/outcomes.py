@@ -52,11 +52,11 @@ def show(visit: Visit) -> Screen:
     if visit.browser.has_answered and not (visit.is_live and request.GET.get(AGAIN)):
         return answered(visit)
     try:
-        view, is_at_limit = held(visit), False
+        view, is_at_limit = own_view(visit), False
     except NotAdmitted as refusal:
         return not_admitted.notice(visit, refusal)
     if view is None and (visit.arrival.is_known or visit.respondent.is_member):
-        view, is_at_limit = look(visit)
+        view, is_at_limit = latest_view(visit)
         if view and view.is_completed and request.GET.get(AGAIN) and not is_at_limit:
             view = None
     # The redirect after a form includes the visitor's progress, or the past steps that they look at.
@@ -75,7 +75,7 @@ def show(visit: Visit) -> Screen:
             if view.is_at_review:
                 return endings.review(view, note=note)
             return screens.step(view, visit.page, note=note, ahead=visit.ahead)
-    return notices.limit_reached() if is_at_limit and visit.is_live else first(visit)
+    return notices.limit_reached() if is_at_limit and visit.is_live else first_step(visit)
 
 
 def moved(visit: Visit, view: ConversationView, past_change: PastChange = PastChange.APPENDED) -> Outcome:
@@ -87,7 +87,7 @@ def moved(visit: Visit, view: ConversationView, past_change: PastChange = PastCh
     return Outcome(screen, f"{visit.page.address}?{AT}={len(view.state.path)}#step")
 
 
-def standing(visit: Visit, view: ConversationView, *, note: str = "") -> Outcome:
+def unchanged(visit: Visit, view: ConversationView, *, note: str = "") -> Outcome:
     """The outcome of a form that changed nothing, with a note about the reason, and the unsaved answer."""
     outcome, text = moved(visit, view, PastChange.REPLACED), notices.untaken(visit, view)
     return replace(
@@ -111,7 +111,7 @@ def _screen_of(
     return screens.step(view, visit.page, note=note, past_change=past_change, ahead=visit.ahead)
 
 
-def first(
+def first_step(
     visit: Visit, *, typed: Typed | None = None, error: str = "", note: str = "", consent_error: str = ""
 ) -> Screen:
     """The first step, if this visitor may see it and there is a place for them."""
@@ -159,7 +159,7 @@ def _kept(visit: Visit, view: VisitorView) -> Typed | None:
 
 def from_the_start(visit: Visit) -> Outcome:
     """The outcome of a form that leads to the first step."""
-    return Outcome(partial(first, visit), f"{visit.page.address}?{AT}=0#step")
+    return Outcome(partial(first_step, visit), f"{visit.page.address}?{AT}=0#step")
 
 
 def again(visit: Visit, note: str) -> Outcome:
@@ -167,9 +167,9 @@ def again(visit: Visit, note: str) -> Outcome:
     if not visit.is_live:
         return Outcome(partial(notices.not_live, visit))
     typed = forms.typed_in(posted_block(visit), visit.request.POST)
-    view = held(visit)
+    view = own_view(visit)
     if view is None:
-        return Outcome(partial(first, visit, typed=typed, note=note))
+        return Outcome(partial(first_step, visit, typed=typed, note=note))
     if view.is_completed or view.block is None:
         return moved(visit, view, PastChange.REPLACED)
     is_same = str(view.block.id) == visit.request.POST.get("block")
@@ -189,9 +189,9 @@ def again(visit: Visit, note: str) -> Outcome:
 def with_error(visit: Visit, error: str) -> Outcome:
     """The same step, with the input and an error message."""
     typed = forms.typed_in(posted_block(visit), visit.request.POST)
-    view, page = held(visit), visit.page
+    view, page = own_view(visit), visit.page
     if view is None:
-        return Outcome(partial(first, visit, typed=typed, error=error))
+        return Outcome(partial(first_step, visit, typed=typed, error=error))
     if view.is_at_review:
         return moved(visit, view, PastChange.REPLACED)
     if view.is_completed:
@@ -210,19 +210,19 @@ def conflict(visit: Visit, refusal: Conflict) -> Outcome:
         return Outcome(partial(notices.full, visit, refusal))
     if isinstance(refusal, moves.RowsChanged):
         return again(visit, words.REWRITTEN)
-    view = None if refusal.retry_after is not None else held(visit)
+    view = None if refusal.retry_after is not None else own_view(visit)
     if view is None:
         return again(visit, words.ONCE_MORE)
     if view.is_completed:
-        return standing(visit, view, note=words.VOTED if view.project.is_poll else words.FINISHED)
+        return unchanged(visit, view, note=words.VOTED if view.project.is_poll else words.FINISHED)
     note = words.REWRITTEN if posted_block(visit) is None else words.MOVED_ON
-    return standing(visit, view, note=note)
+    return unchanged(visit, view, note=note)
 
 
 def without_consent(visit: Visit) -> Outcome:
     """The first step with what was typed, and the box that has to be ticked. Nothing was saved."""
     typed = forms.typed_in(posted_block(visit), visit.request.POST)
-    return Outcome(partial(first, visit, typed=typed, consent_error=words.WORDS["consent"]))
+    return Outcome(partial(first_step, visit, typed=typed, consent_error=words.WORDS["consent"]))
 
 
 def _mailed_copy(visit: Visit, token: str) -> Screen:
@@ -241,7 +241,7 @@ def answered(visit: Visit) -> Screen:
     """The screen for a browser that stores only the fact that it has answered."""
     if not visit.is_live:
         return notices.not_live(visit)
-    _, is_at_limit = look(visit)
+    _, is_at_limit = latest_view(visit)
     return notices.answered(visit, may_answer_again=not is_at_limit)
 
 
@@ -257,7 +257,7 @@ def is_in_chat(visit: Visit) -> bool:
     return visit.is_live and project.response_channel == Project.ResponseChannel.CHAT
 
 
-def held(visit: Visit) -> ConversationView | None:
+def own_view(visit: Visit) -> ConversationView | None:
     """This visitor's conversation, unless it is deleted or began before the project's privacy changed."""
     conversation_id = visit.browser.conversation_id
     if conversation_id is None or visit.browser.has_answered:
@@ -274,6 +274,6 @@ def held(visit: Visit) -> ConversationView | None:
     return view
 
 
-def look(visit: Visit) -> tuple[ConversationView | None, bool]:
+def latest_view(visit: Visit) -> tuple[ConversationView | None, bool]:
     """This person's latest conversation, and whether they have reached the limit."""
     return conversations.look(project_id=visit.project.pk, respondent=visit.respondent, at=visit.at)

@@ -32,7 +32,7 @@ from surveys.services.drafts import checking, keys, starting
 from surveys.services.drafts import service as drafts
 from surveys.services.ground import lookup
 from surveys.services.representations import script as script_json
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 NO_JOB = "There is no such work. It may have been cancelled, or its result was kept for ten minutes only."
 IS_LIVE = (
@@ -87,7 +87,7 @@ def begin_revision(*, actor: Actor, project_id: int, instruction: str, at: datet
     revision.require_model()
     project = _locked_project(actor, project_id, at)
     draft = drafts.get(actor=actor, project=project)
-    script = scripts.load(project_id=project_id, revision=project.revision)
+    script = script_cache.script_of(project)
     blocks: Sequence[Any] = draft.blocks if draft else script_json.all_blocks(project, script)
     walked = [each for each in blocks if not (isinstance(each, dict) and each.get("section") == "outro")]
     if checking.dry_run(actor=actor, project=project, blocks=walked, at=at).violations:
@@ -193,7 +193,7 @@ def _request(project: Project, intent: str) -> ScriptRequest:
     """Return the request for a script that suits the project. The script has points only if the project has
     scoring.
     """
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     community_settings = communities.get_settings(community_id=project.community_id)
     return ScriptRequest(
         intent=intent,

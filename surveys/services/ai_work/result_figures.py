@@ -27,7 +27,7 @@ from surveys.services.ground.anonymity import LEAST_ANSWERS
 from surveys.services.results import readers
 from surveys.services.results.figures import Figures
 from surveys.services.results.shared import SharedResults
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.cache import Catalogue
 
 Json = Mapping[str, Any]
@@ -46,7 +46,7 @@ def readable(*, actor: Actor, project: Project, at: datetime) -> list[Referenced
     seen = readers.read(actor=actor, project=project, at=at)
     if isinstance(seen, ResultsCount):
         raise Unavailable(BEING_COUNTED, retry_after=5)
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = script_cache.of(project).catalogue
     texts = _texts(project, seen, at)
     return [*_of(seen, catalogue, texts)][:MAX_FIGURES]
 

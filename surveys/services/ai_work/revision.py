@@ -26,7 +26,7 @@ from surveys.services.ai_work import generation
 from surveys.services.drafts import starting
 from surveys.services.ground import access, lookup
 from surveys.services.representations import script as script_json
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 Json = dict[str, Any]
 _DERIVED = ("id", "position", "precondition")
@@ -82,7 +82,7 @@ def require_model() -> None:
 
 def request_of(project: Project, *, blocks: Sequence[Json], instruction: str) -> RevisionRequest:
     """Return the request to the provider about these blocks, each of which has an id."""
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     return RevisionRequest(
         blocks=blocks,
         instruction=instruction,
@@ -117,7 +117,7 @@ def propose(*, actor: Actor, project_id: int, generation_id: int | None) -> Prop
 
 
 def _stored_blocks(project: Project) -> list[Json]:
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     blocks: list[Json] = script_json.serialize(project, script)["blocks"]  # type: ignore[assignment]
     return blocks
 

@@ -28,7 +28,6 @@ from surveys.engine.script import Violation
 from surveys.models import Generation, Project
 from surveys.services.drafts import keys
 from surveys.services.ground import access, jobs
-from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import planning
 
 MOST_CORRECTIONS = 2
@@ -81,7 +80,7 @@ def _valid_draft(job: Generation) -> ProposedScript:
 
 def violations_of(draft: ProposedScript, request: ScriptRequest) -> Sequence[Violation]:
     """Check a draft by the rules for scripts written by hand, and by the rules for drafts only."""
-    new, violations = scripts.read_new(
+    new, violations = planning.read_new(
         {"blocks": list(draft.blocks)},
         is_poll=request.type == Project.Type.POLL,
         scoring_enabled=draft.scoring_enabled,

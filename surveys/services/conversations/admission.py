@@ -17,6 +17,7 @@ from typing import Any
 
 from communities.gate import throttling
 from communities.ground.errors import Forbidden, refuse
+from communities.ground.ids import id_of
 from communities.ground.rounding import Rounding
 from communities.ground.statements import prepared
 from communities.identity_providers.failures import PlatformUnavailable, TokenRefused
@@ -26,7 +27,6 @@ from communities.services.tenants import verified_sources
 from communities.services.tenants.verified_sources import Asked
 from surveys.models import Conversation, Project
 
-MOST_DIGITS = 18  # of an id: below 2**63
 ROLES_COUNT_FOR = timedelta(hours=24)  # the worker asks every 45 minutes, unless the person forbids it
 # The limit of questions about one person in one community. Somebody who has just joined or connected an
 # account does not have to wait.
@@ -174,9 +174,8 @@ def consent_mark(text: str) -> int:
 
 def member(*, community_id: int, member_id: str) -> Respondent:
     """The present member of the community with this id. Refuses any other id."""
-    person = None
-    if member_id.isascii() and member_id.isdigit() and len(member_id) <= MOST_DIGITS:
-        person = members.find_member(community_id=community_id, member_id=int(member_id))
+    number = id_of(member_id)
+    person = None if number is None else members.find_member(community_id=community_id, member_id=number)
     if person is None:
         refuse("member_id", "not_found", "`member_id` is not the id of a present member of this community.")
     return _of(person)

@@ -54,7 +54,7 @@ class LoadedConversation:
     def of(cls, conversation: Conversation, *, stops: bool = False) -> Self:
         """The conversation with its script and state. A state of an earlier script is realigned."""
         project = conversation.project
-        cached = script_cache.get(project.pk, project.revision)
+        cached = script_cache.of(project)
         script, state = cached.script, State.from_json(conversation.state)
         # A reader holds no lock, so the script may have changed after the project's row was read.
         project.revision = cached.stored.revision
@@ -109,7 +109,7 @@ class LoadedConversation:
     @property
     def locked_reply(self) -> Reply | None:
         """The answer to the current block if it was graded and cannot be changed; None otherwise."""
-        if not (self.project.lock_graded_answers and self.script.tells_results):
+        if not (self.project.lock_graded_answers and self.script.shows_correctness):
             return None
         return runner.settled_reply(self.script, self.state)
 

@@ -49,7 +49,7 @@ SECONDS_OF_A_STATEMENT = 1  # then it is stopped, and smaller steps count what i
 LEASE = timedelta(minutes=1)  # longer than a step
 SECONDS_OF_A_TURN = 2.0  # then the worker does other work, such as further questions, before it continues
 WORDS = "We have all the answers that we need. Thank you for your interest!"
-MAX_COMPLETES = "settings.max_completes"
+_OWN_LIMIT = "settings.max_completes"
 _LOCK = "colloquy places:"
 _FIRST = uuid.UUID(int=0)
 _COMPLETED = "c.completed_at IS NOT NULL AND c.is_listed"
@@ -108,7 +108,7 @@ def first_full(project: Project, state: State) -> Full | None:
     Keeps what had to be counted.
     """
     if project.max_completes is not None and _completed(project.pk) >= project.max_completes:
-        return Full(MAX_COMPLETES, WORDS)
+        return Full(_OWN_LIMIT, WORDS)
     known = [
         (place, quota)
         for place, quota in enumerate(project.quotas)
@@ -140,7 +140,7 @@ def take(project: Project, response_id: uuid.UUID, state: State) -> None:
     lock(project)
     try:
         if project.max_completes is not None and _completed(project.pk) >= project.max_completes:
-            raise Full(MAX_COMPLETES, WORDS)
+            raise Full(_OWN_LIMIT, WORDS)
         _fill(project, response_id, state, before={})
     except Full as refusal:
         refusal.response_id = response_id

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 
-from communities.ground.actors import Actor
 from communities.ground.errors import Conflict
 from communities.ground.transactions import in_transaction
 from surveys.engine.walk import answers
@@ -19,9 +18,9 @@ from surveys.services.conversations.repository import TallyChange
 
 
 @in_transaction
-def retract(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> None:
+def retract(*, conversation_id: uuid.UUID, at: datetime) -> None:
     """Delete a vote on behalf of its voter. Refuses if the poll does not allow changes, or is closed."""
-    loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
+    loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=None)
     if not loaded.is_changeable_at(at):
         raise Conflict("This poll does not allow a vote to be taken back.")
     remove(conversation=loaded.conversation, at=at)

@@ -106,22 +106,23 @@ class WalkView(ABC):
         """The values of tokens for this respondent."""
 
     @property
-    @abstractmethod
-    def is_completed(self) -> bool: ...
+    def is_completed(self) -> bool:
+        return False
 
     @property
-    @abstractmethod
     def is_open(self) -> bool:
-        """Whether the project accepts answers now."""
+        """Whether the project accepts answers now. A walk that is stored nowhere yet may go on."""
+        return True
 
     @property
-    @abstractmethod
-    def can_go_back(self) -> bool: ...
+    def can_go_back(self) -> bool:
+        """Whether there are questions before, to which the respondent may go back."""
+        return not self.project.is_poll and runner.can_go_back(self.state)
 
     @property
-    @abstractmethod
     def session_number(self) -> int | None:
         """The number of this session among the respondent's sessions; None if it is not counted."""
+        return None
 
     def moved(self, state: State) -> Self:
         """The same walk at another state. The state is not saved."""
@@ -262,7 +263,7 @@ class WalkView(ABC):
         return self._is_locked(runner.state_at_step(self.script, self.state, step))
 
     def _is_locked(self, state: State) -> bool:
-        if not (self.project.lock_graded_answers and self.script.tells_results):
+        if not (self.project.lock_graded_answers and self.script.shows_correctness):
             return False
         return runner.settled_reply(self.script, state) is not None
 
@@ -442,23 +443,6 @@ class VisitorView(WalkView):
     @cached_property
     def context(self) -> TokenContext:
         return tokens.for_visitor(self.project, self.script, self.state, self.respondent, at=self.at)
-
-    @property
-    def is_completed(self) -> bool:
-        return False
-
-    @property
-    def is_open(self) -> bool:
-        return True
-
-    @property
-    def can_go_back(self) -> bool:
-        """Whether there are questions answered ahead, to which the visitor may go back."""
-        return not self.project.is_poll and runner.can_go_back(self.state)
-
-    @property
-    def session_number(self) -> int | None:
-        return None
 
     def has_fired(self, block: Block) -> bool:
         """Whether the block will give the visitor something after they begin."""

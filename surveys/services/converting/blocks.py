@@ -2,17 +2,15 @@
 
     blocks, unmet = as_blocks(questionnaire)
 
-Names are those of the source where they can be used, else words of the prompt. Jumps become conditions of the
-blocks between: a block is hidden if a block before it is shown and continues behind it. Whatever the rules of
-scripts refuse is left out and named.
+Names are those of the source where they can be used, else words of the prompt. `conditions` writes the logic.
+Whatever the rules of scripts refuse is left out and named.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from communities.ground.sent_text import appearance, sent_text
@@ -28,39 +26,27 @@ from surveys.engine.intake.fields import (
     MAX_VALUE,
 )
 from surveys.engine.intake.reader import MAX_BLOCKS
-from surveys.engine.language import names
-from surveys.engine.language.lexer import MAX_LENGTH, NAME_PATTERN, quoted
+from surveys.engine.language.lexer import NAME_PATTERN
 from surveys.engine.rules import naming
-from surveys.engine.rules.script import MAX_LOGIC, MAX_TEXTS
+from surveys.engine.rules.script import MAX_TEXTS
 from surveys.engine.script import CHOICES, QUESTIONS, SCALES, STATEMENTS, WITH_ITEMS, title_case
+from surveys.services.converting.conditions import MAX_RANKED, Writer, condition_fields, hidden_of
 from surveys.services.converting.questionnaire import (
     END_OF_PIPE,
-    MAX_QUOTED,
     MAX_UNMET,
     PIPE,
-    Answered,
-    Compare,
-    Group,
     Item,
     Logic,
-    Not,
     Questionnaire,
-    UnsayableError,
     cut,
-    negated,
-    together,
 )
 from surveys.services.scripts import planning
 
 Json = dict[str, Any]
-MAX_RANKED = 20
 MAX_PASSES = 6  # of the check, each of which leaves out what it found
 _PIPED = re.compile(f"{PIPE}([^{PIPE}{END_OF_PIPE}]*){END_OF_PIPE}")
 _STRAY = re.compile(f"[{PIPE}{END_OF_PIPE}]")
 _BLOCK = re.compile(r"script\.blocks\[(\d+)\](?:\.(\w+))?")
-TRUE, FALSE = Group("all", ()), Group("any", ())  # conditions that no answer decides
-_NEGATED = {"eq": "ne", "ne": "eq"}
-_OPERATORS = {"eq": "=", "ne": "!=", "lt": "<", "gt": ">", "gte": ">=", "lte": "<=", "in": "in"}
 _LOGIC = ("show_when", "hide_when", "precondition")
 # Fields that a block can do without, if the rules refuse their value.
 _OPTIONAL = frozenset(
@@ -69,30 +55,14 @@ _OPTIONAL = frozenset(
 )
 
 
-@dataclass
-class _Writer:
-    questionnaire: Questionnaire
-    items: list[Item] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    index: dict[str, int] = field(default_factory=dict)
-    values: list[dict[str, str]] = field(default_factory=list)  # source's key of an option → its value here
-    unreachable: set[int] = field(default_factory=set)
-    notes: list[str] = field(default_factory=list)  # on the condition that is being written
-    logic: int = 0  # characters of all conditions so far
-    at: int = 0  # the index of the block that is being written
-
-    def miss(self, where: str, what: str) -> None:
-        self.questionnaire.miss(where, what)
-
-
 def as_blocks(questionnaire: Questionnaire) -> tuple[list[Json], list[dict[str, str]]]:
     """The blocks, and what could not be said."""
-    writer = _Writer(questionnaire)
+    writer = Writer(questionnaire)
     writer.items = list(_kept(questionnaire))
     _name(writer)
     options = [list(_options(writer, item)) for item in writer.items]
     _count_options(writer, options)
-    hidden = _hidden(writer)
+    hidden = hidden_of(writer)
     blocks = []
     for n, item in enumerate(writer.items):
         writer.at = n
@@ -149,7 +119,7 @@ def _fitting(questionnaire: Questionnaire, item: Item, text: str, most: int, nou
 # --- Names -------------------------------------------------------------------------------------------
 
 
-def _name(writer: _Writer) -> None:
+def _name(writer: Writer) -> None:
     wishes = [_usable(item.name) for item in writer.items]
     taken = set()
     for n, wish in enumerate(wishes):
@@ -175,7 +145,7 @@ def _usable(wish: str) -> str:
 # --- Options -----------------------------------------------------------------------------------------
 
 
-def _options(writer: _Writer, item: Item) -> Iterator[Json]:
+def _options(writer: Writer, item: Item) -> Iterator[Json]:
     values: dict[str, str] = {}
     writer.values.append(values)
     if item.kind not in WITH_ITEMS:
@@ -219,7 +189,7 @@ def _options(writer: _Writer, item: Item) -> Iterator[Json]:
         yield option
 
 
-def _count_options(writer: _Writer, options: list[list[Json]]) -> None:
+def _count_options(writer: Writer, options: list[list[Json]]) -> None:
     """Leave no more options than a script has in total."""
     total = 0
     for item, own in zip(writer.items, options, strict=True):
@@ -231,248 +201,10 @@ def _count_options(writer: _Writer, options: list[list[Json]]) -> None:
             item.kind = "open_text"
 
 
-# --- Logic -------------------------------------------------------------------------------------------
-
-
-def _hidden(writer: _Writer) -> list[Logic | None]:
-    """For each item, the condition under which it is hidden, by its own condition and by jumps over it."""
-    hidden: list[Logic | None] = [negated(item.show) if item.show else None for item in writer.items]
-    skipped: list[list[Logic]] = [[] for _ in writer.items]  # the reasons to continue behind each
-    end = len(writer.items)
-    for n, item in enumerate(writer.items):
-        writer.questionnaire.spend(len(skipped[n]))
-        hidden[n] = _any([*([hidden[n]] if hidden[n] else []), *skipped[n]], writer, item)  # type: ignore[list-item]
-        for jump, when in _in_turn(writer, item):
-            target = end if jump.target is None else writer.index.get(jump.target)
-            source = jump.source or "A jump"
-            if target is None or target <= n:
-                why = "goes back" if target is not None else "leads to something that is not here"
-                writer.miss(item.where, f"{_sentence(source)} {why}, which a script cannot say.")
-                continue
-            try:
-                reason = _shown_and(when, hidden[n], item.key)
-            except UnsayableError as error:
-                writer.miss(item.where, f"{_sentence(source)} cannot be said here: {error}.")
-                continue
-            writer.questionnaire.spend(target - n)
-            for between in range(n + 1, target):
-                if reason is not None:
-                    skipped[between].append(reason)
-                elif between not in writer.unreachable:
-                    writer.unreachable.add(between)
-                    writer.miss(writer.items[between].where, "It is left out, because it is always skipped.")
-    return hidden
-
-
-def _sentence(source: str) -> str:
-    return f"“{cut(source, MAX_QUOTED)}”"
-
-
-def _in_turn(writer: _Writer, item: Item) -> Iterator[tuple[Any, Logic | None]]:
-    """The jumps of an item, of which the first whose condition is true counts."""
-    earlier: list[Logic] = []
-    for jump in item.jumps:
-        writer.questionnaire.spend(len(earlier))
-        apart = jump.when is not None and all(_exclude(jump.when, each) for each in earlier)
-        parts = [] if apart else [negated(each) for each in earlier]
-        parts += [jump.when] if jump.when else []
-        try:
-            when = together("all", parts) if parts else None
-        except UnsayableError as error:
-            writer.miss(item.where, f"{_sentence(jump.source or 'A jump')} cannot be said here: {error}.")
-            return
-        yield jump, when
-        if jump.when is None:
-            return
-        earlier.append(jump.when)
-
-
-def _exclude(one: Logic, other: Logic) -> bool:
-    """Whether two comparisons with different values cannot both be true."""
-    return (
-        isinstance(one, Compare)
-        and isinstance(other, Compare)
-        and one.op == other.op == "eq"
-        and one.key == other.key
-        and str(one.value) != str(other.value)
-    )
-
-
-def _shown_and(when: Logic | None, hidden: Logic | None, key: str) -> Logic | None:
-    """The condition, and that the item with the jump is shown, without which its comparisons are false."""
-    if hidden is None or (when is not None and _needs_answer(when, key)):
-        return when
-    return together("all", [when, negated(hidden)]) if when else negated(hidden)
-
-
-def _needs_answer(logic: Logic, key: str) -> bool:
-    match logic:
-        case Compare(each, op):
-            return each == key and op != "ne"
-        case Answered(each):
-            return each == key
-        case Group("all", parts):
-            return any(_needs_answer(part, key) for part in parts)
-        case Group("any", parts):
-            return all(_needs_answer(part, key) for part in parts)
-    return False
-
-
-def _any(parts: Iterable[Logic], writer: _Writer, item: Item) -> Logic | None:
-    try:
-        unique = list({id(part): part for part in parts}.values())  # hashes of groups would take long
-        return together("any", unique) if unique else None
-    except UnsayableError as error:
-        writer.miss(item.where, f"Its conditions cannot be said here: {error}. It is always shown.")
-        return None
-
-
-def _conditions(writer: _Writer, item: Item, hidden: Logic) -> Json:
-    """The condition as one of a block's fields: rows where these can say it, else an expression."""
-    writer.notes = []
-    try:
-        resolved = _resolved(writer, hidden)
-    except UnsayableError as error:
-        writer.miss(item.where, f"Its condition cannot be said here: {error}. It is always shown.")
-        return {}
-    notes, writer.notes = "; ".join(writer.notes), []
-    if resolved == TRUE:
-        writer.unreachable.add(writer.at)
-        writer.miss(item.where, f"It is left out, because its condition is never true: {notes}.")
-    elif notes:
-        writer.miss(item.where, f"A part of its condition is never true: {notes}.")
-    if resolved in (TRUE, FALSE):
-        return {}
-    text = _expression(writer, resolved)
-    writer.logic += len(text)
-    if len(text) > MAX_LENGTH or writer.logic > MAX_LOGIC * 9 // 10:  # `NOT(())` is added to some
-        writer.logic -= len(text)
-        writer.miss(item.where, "Its condition is too long. It is always shown.")
-        return {}
-    if isinstance(resolved, Not):
-        with_rows = _rows(resolved.part)
-        if with_rows is not None:
-            return {"show_when": with_rows}
-    if (with_rows := _rows(resolved)) is not None:
-        return {"hide_when": with_rows}
-    return {"precondition": text}
-
-
-def _resolved(writer: _Writer, logic: Logic) -> Logic:
-    """The condition with the names and values of blocks, or TRUE or FALSE.
-
-    No answer equals a value that is no option. Raises UnsayableError.
-    """
-    match logic:
-        case Not(part):
-            resolved = _resolved(writer, part)
-            if resolved in (TRUE, FALSE):
-                return FALSE if resolved == TRUE else TRUE
-            return negated(resolved)
-        case Group(op, parts):
-            neutral, decisive = (TRUE, FALSE) if op == "all" else (FALSE, TRUE)
-            kept = [each for each in (_resolved(writer, part) for part in parts) if each != neutral]
-            if decisive in kept or not kept:
-                return decisive if kept else neutral
-            return kept[0] if len(kept) == 1 else Group(op, tuple(kept))
-        case Answered(key):
-            n = _index(writer, key)
-            return Answered(writer.names[n])
-        case Compare(key, op, value):
-            n = _index(writer, key)
-            named = value if op == "in" else [value]
-            if op in ("eq", "ne", "in") and writer.items[n].kind in WITH_ITEMS:
-                named = [each for each in named if str(each) in writer.values[n]]
-            if not named:
-                what = f"“{cut(str(value), 80)}” is no option of “{cut(writer.items[n].text, 80)}”"
-                writer.notes.append(what)
-                return TRUE if op == "ne" else FALSE
-            values = tuple(_value(writer, n, each) for each in named)
-            if op == "in" and (writer.items[n].kind not in ("multi_punch", "ranking") and len(values) == 1):
-                op = "eq"
-            return Compare(writer.names[n], op, values if op == "in" else values[0])
-    raise TypeError(logic)
-
-
-def _index(writer: _Writer, key: str) -> int:
-    n = writer.index.get(key)
-    if n is None:
-        raise UnsayableError(f"“{cut(key, 80)}” is no question here")
-    if n >= writer.at:
-        raise UnsayableError(f"“{cut(key, 80)}” comes later")
-    if writer.items[n].kind in STATEMENTS:
-        raise UnsayableError(f"“{cut(key, 80)}” has no answer")
-    return n
-
-
-def _value(writer: _Writer, n: int, value: Any) -> Any:
-    item, text = writer.items[n], str(value)
-    if item.kind in WITH_ITEMS:
-        if text not in writer.values[n]:
-            raise UnsayableError(f"“{cut(text, 80)}” is no option of “{cut(item.text, 80)}”")
-        return writer.values[n][text]
-    if item.kind in SCALES or item.kind == "open_numeric":
-        try:
-            found = float(text)
-        except ValueError:
-            raise UnsayableError(f"“{cut(text, 80)}” is no number") from None
-        if math.isfinite(found):
-            return int(found) if found.is_integer() else found
-    return value
-
-
-def _rows(logic: Logic) -> Json | None:
-    """The condition as the interface's rows; None if these cannot say it."""
-    match logic:
-        case Compare(name, op, value):
-            texts = [each for each in (value if op == "in" else (value,)) if isinstance(each, str)]
-            if any('"' in text or not text for text in texts) or names.is_reserved(name):
-                return None
-            return {"block": name, "op": op, "value": list(value) if op == "in" else value}
-        case Not(Compare(name, op, value)) if op in _NEGATED:
-            return _rows(Compare(name, _NEGATED[op], value))
-        case Not(Group(op, parts)):
-            return _rows(Group("any" if op == "all" else "all", tuple(negated(part) for part in parts)))
-        case Group(op, parts):
-            rows = [_rows(part) for part in parts]
-            return None if None in rows else {op: rows}
-    return None
-
-
-def _expression(writer: _Writer, logic: Logic) -> str:
-    match logic:
-        case Compare(name, op, value):
-            literal = _literals(value) if op == "in" else _literal(value)
-            return f"{names.expression_form(name)} {_OPERATORS[op]} {literal}"
-        case Answered(name):
-            item = writer.items[writer.names.index(name)]
-            form = names.expression_form(name)
-            if item.kind in SCALES or item.kind == "open_numeric":  # a name alone is false for 0
-                return f"({form} <= 0 OR {form} > 0)"
-            values = tuple(writer.values[writer.names.index(name)].values())
-            if item.kind == "single_punch" and {"0", "false"} & set(values) and len(values) <= MAX_RANKED:
-                return f"{form} in {_literals(values)}"
-            return form
-        case Not(part):
-            return f"NOT ({_expression(writer, part)})"
-        case Group(op, parts):
-            join = " AND " if op == "all" else " OR "
-            return "(" + join.join(_expression(writer, part) for part in parts) + ")"
-    raise TypeError(logic)
-
-
-def _literals(values: Iterable[Any]) -> str:
-    return "[" + ", ".join(map(_literal, values)) + "]"
-
-
-def _literal(value: Any) -> str:
-    return quoted(value) if isinstance(value, str) else str(value)
-
-
 # --- Blocks ------------------------------------------------------------------------------------------
 
 
-def _block(writer: _Writer, item: Item, options: list[Json], hidden: Logic | None) -> Json:
+def _block(writer: Writer, item: Item, options: list[Json], hidden: Logic | None) -> Json:
     block: Json = {
         "type": item.kind,
         "name": writer.names[writer.at],
@@ -487,11 +219,11 @@ def _block(writer: _Writer, item: Item, options: list[Json], hidden: Logic | Non
         block["required"] = item.required
     block |= _of_type(writer, item)
     if hidden is not None:
-        block |= _conditions(writer, item, hidden)
+        block |= condition_fields(writer, item, hidden)
     return block
 
 
-def _of_type(writer: _Writer, item: Item) -> Json:
+def _of_type(writer: Writer, item: Item) -> Json:
     fields: Json = {}
     if item.kind in WITH_ITEMS and item.shuffled:
         fields["randomize_options"] = True
@@ -516,7 +248,7 @@ def _of_type(writer: _Writer, item: Item) -> Json:
     return fields
 
 
-def _whole_bound(writer: _Writer, item: Item, key: str, bound: float) -> int | None:
+def _whole_bound(writer: Writer, item: Item, key: str, bound: float) -> int | None:
     if not float(bound).is_integer() or abs(bound) > MAX_NUMBER:
         writer.miss(item.where, f"The bound {bound:g} is no whole number and was rounded.")
         bound = max(-MAX_NUMBER, min(MAX_NUMBER, bound))
@@ -524,7 +256,7 @@ def _whole_bound(writer: _Writer, item: Item, key: str, bound: float) -> int | N
     return int(bound)
 
 
-def _scale(writer: _Writer, item: Item) -> Json:
+def _scale(writer: Writer, item: Item) -> Json:
     """The range of a scale, its icon, and labels either at points or at the ends."""
     low = int(item.minimum if item.minimum is not None else 0 if item.kind == "opinion_scale" else 1)
     high = int(item.maximum if item.maximum is not None else 10 if item.kind == "opinion_scale" else 5)
@@ -549,7 +281,7 @@ def _scale(writer: _Writer, item: Item) -> Json:
     return fields
 
 
-def _text(writer: _Writer, item: Item, text: str) -> str:
+def _text(writer: Writer, item: Item, text: str) -> str:
     """The text with a token for each earlier answer that it repeats."""
 
     def token(match: re.Match[str]) -> str:
@@ -565,7 +297,7 @@ def _text(writer: _Writer, item: Item, text: str) -> str:
     return _STRAY.sub("", _PIPED.sub(token, text))
 
 
-def _group(writer: _Writer, blocks: list[Json]) -> None:
+def _group(writer: Writer, blocks: list[Json]) -> None:
     """Give neighbours that were one matrix their common title, if there are at least two."""
     titles = [cut(sent_text(item.group), MAX_GROUP) for item in writer.items]
     used: dict[str, int] = {}
@@ -592,7 +324,7 @@ def _is_row_of(first: int, n: int, titles: list[str], blocks: list[Json]) -> boo
 # --- The rules of scripts -----------------------------------------------------------------------------
 
 
-def _accepted(writer: _Writer, blocks: list[Json], where: Mapping[str, str]) -> list[Json]:
+def _accepted(writer: Writer, blocks: list[Json], where: Mapping[str, str]) -> list[Json]:
     """The blocks without what the rules of scripts refuse, which is named."""
     for attempt in range(MAX_PASSES):
         faults = _faults(blocks)
@@ -621,7 +353,7 @@ def _faults(blocks: list[Json]) -> dict[int, tuple[list[str], str]]:
 
 
 def _mend(
-    writer: _Writer, blocks: list[Json], n: int, keys: list[str], message: str, where: Mapping[str, str]
+    writer: Writer, blocks: list[Json], n: int, keys: list[str], message: str, where: Mapping[str, str]
 ) -> None:
     block = blocks[n]
     place, why = where[block["name"]], message.replace("`", "")

@@ -166,7 +166,7 @@ def count_answers(
         tuple(fields),
         tuple(read_ids),
     )
-    parameter = "segment_by" if dividing is not None else selecting.PARAMETER
+    parameter = None if dividing is None else "segment_by"
     questions = [each for each in reported if each.block.asks]
     added = 0
     if dividing is not None:

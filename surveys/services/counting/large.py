@@ -142,17 +142,17 @@ def kept(key: Hashable, kind: type[Kind], *, changes: int) -> Kind | None:
 
 
 @contextmanager
-def stopped(key: Hashable, parameter: str, *, max_wait: float | None) -> Iterator[None]:
+def stopped(key: Hashable, parameter: str | None, *, max_wait: float | None) -> Iterator[None]:
     """Stop a count that takes too long, and refuse it here and in `refuse_stopped`.
 
-    `parameter` divides the count into segments, or is the `where` that selects among all responses. Workers,
-    which wait without a limit (None), count to the end.
+    `parameter` divides the count into segments; without one, an expression selects among all responses.
+    Workers, which wait without a limit (None), count to the end.
     """
     if max_wait is None:
         yield
         return
     try:
-        with stopped_after(selecting.MOST_SECONDS if parameter == selecting.PARAMETER else MOST_SECONDS):
+        with stopped_after(selecting.MOST_SECONDS if parameter is None else MOST_SECONDS):
             yield
     except TakesTooLong:
         with _lock:
@@ -160,7 +160,7 @@ def stopped(key: Hashable, parameter: str, *, max_wait: float | None) -> Iterato
         _refuse(parameter)
 
 
-def refuse_stopped(key: Hashable, parameter: str) -> None:
+def refuse_stopped(key: Hashable, parameter: str | None) -> None:
     """Refuse a count that has been stopped, so that another attempt takes no time."""
     with _lock:
         is_stopped = hash(key) in _stopped
@@ -168,7 +168,7 @@ def refuse_stopped(key: Hashable, parameter: str) -> None:
         _refuse(parameter)
 
 
-def _refuse(parameter: str) -> NoReturn:
-    if parameter == selecting.PARAMETER:
+def _refuse(parameter: str | None) -> NoReturn:
+    if parameter is None:
         raise Unavailable(selecting.TOO_LONG, retry_after=SECONDS_STOPPED)
     refuse(parameter, "too_large", TOO_LONG)

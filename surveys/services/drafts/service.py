@@ -31,7 +31,6 @@ from surveys.services.ground import access, lookup
 from surveys.services.projects import script_writes
 from surveys.services.representations import script as script_json
 from surveys.services.scripts import cache as script_cache
-from surveys.services.scripts import editing as scripts
 
 Json = dict[str, Any]
 
@@ -183,7 +182,7 @@ def save(*, actor: Actor, project_id: int, version: int, at: datetime) -> SavedS
 
 
 def _require_unchanged(project: Project, draft: UnsavedScript) -> None:
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     theirs = script_json.all_blocks(project, script)
     if draft.base is not None and collisions.is_same(draft.base, theirs):
         return
@@ -273,5 +272,5 @@ def is_behind(draft: UnsavedScript, *, project: Project) -> bool:
     """Whether somebody else has changed the script since the draft was begun."""
     if draft.revision == project.revision:
         return False
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     return draft.base is None or not collisions.is_same(draft.base, script_json.all_blocks(project, script))

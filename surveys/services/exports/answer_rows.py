@@ -13,6 +13,7 @@ from surveys.services.exports.cells import (
     FIXED_COLUMNS,
     Cell,
     CellStyle,
+    FileOptions,
     Kind,
     NumberText,
     ResponseTable,
@@ -21,14 +22,8 @@ from surveys.services.exports.cells import (
     number,
     shortened,
 )
-from surveys.services.exports.columns import (
-    ANSWERS,
-    FOLLOW_UPS,
-    MAX_PART,
-    OTHER,
-    option_texts,
-    with_removed_options,
-)
+from surveys.services.exports.columns import MAX_PART, option_texts, with_removed_options
+from surveys.services.exports.table import ANSWERS, FOLLOW_UPS, OTHER
 from surveys.services.representations.response import read_part
 from surveys.services.scripts import cache as script_cache
 
@@ -43,9 +38,7 @@ _COLUMNS = (
 _CODE = TableColumn("code", Kind.INTEGER)
 
 
-def answer_table(
-    project: Project, *, codes: bool = False, own_values: bool = False, style: CellStyle
-) -> ResponseTable:
+def answer_table(project: Project, options: FileOptions, style: CellStyle) -> ResponseTable:
     """One row for each answer: for each chosen option of a multi punch, and for each ranked item of a
     ranking.
 
@@ -53,7 +46,7 @@ def answer_table(
     `item`. A further question about an answer is the `item` of a row of its own, and so is the option for
     which a text was written. With `codes` there is also the code of the option.
     """
-    cached = script_cache.get(project.pk, project.revision)
+    cached, codes = script_cache.of(project), options.codes
     catalogue, stored = cached.catalogue, cached.stored
     blocks = {block_id: with_removed_options(block, stored) for block_id, block in catalogue.blocks.items()}
     of_block: dict[int, list[Cell]] = {}
@@ -61,10 +54,10 @@ def answer_table(
         # The prompt is repeated for each of 100 chosen options of a block
         prompt = shortened(markup.plain(Authored(block.prompt)), MAX_PART)
         of_block[block_id] = [NumberText(block_id), style.text(block.name or ""), style.text(prompt)]
-    texts_of = option_texts(catalogue, own_values=own_values)
+    texts_of = option_texts(catalogue, own_values=options.own_values)
     labels = {option_id: style.text(label) for option_id, label in texts_of.items()}
     code_of = {option.id: NumberText(option.code) for block in blocks.values() for option in block.options}
-    rank = catalogue.rank
+    rank, none = catalogue.rank, [None, None] if codes else [None]
 
     def answer_cells(block_id: int, option_id: int | None, text: str) -> list[Cell]:
         block = blocks[block_id]
@@ -88,18 +81,10 @@ def answer_table(
                 yield [*first, *answer_cells(block_id, option_id, text)]
                 own = written.get(str(block_id))
                 if own is not None and own["option_id"] == option_id:
-                    item = labels.get(option_id)
-                    yield [
-                        *first,
-                        *of_block[block_id],
-                        item,
-                        style.text(own["text"]),
-                        None,
-                        *([None] if codes else []),
-                    ]
+                    yield [*first, *of_block[block_id], labels.get(option_id), style.text(own["text"]), *none]
                 for each in asked.get(str(block_id), ()):
                     said = None if each["answer"] is None else style.text(each["answer"])
                     question = style.text(each["question"])
-                    yield [*first, *of_block[block_id], question, said, None, *([None] if codes else [])]
+                    yield [*first, *of_block[block_id], question, said, *none]
 
     return ResponseTable([*FIXED_COLUMNS, *_COLUMNS, *([_CODE] if codes else [])], rows)

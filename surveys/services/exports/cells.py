@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -79,6 +79,30 @@ class ResponseTable:
     @property
     def headers(self) -> list[str]:
         return [column.header for column in self.columns]
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """The kind of a file, one of `service.MEDIA_TYPES`, and how the file is written.
+
+    `with_bom` begins CSV with a byte order mark. `solutions` includes scores and calculated results, which
+    reveal the correct answers. Tables have the codes of options beside their labels with `codes`, the
+    options' own values instead of labels with `own_values`, a row for each answer if `is_long`, and names of
+    blocks as headers if `by_name`. `marks_missing` distinguishes skipped questions from questions that were
+    not shown, in tables with a row for each response. `screened_out` says that the file has those responses.
+    `removed` are the questions that were removed from the script and have answers.
+    """
+
+    format: str = "csv"
+    with_bom: bool = False
+    solutions: bool = True
+    codes: bool = False
+    own_values: bool = False
+    marks_missing: bool = False
+    is_long: bool = False
+    by_name: bool = False
+    screened_out: bool = False
+    removed: Set[int] = frozenset()
 
 
 def shortened(text: str, size: int) -> str:

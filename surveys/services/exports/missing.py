@@ -35,7 +35,7 @@ BLOCKS_ANSWERED = 11  # the ids of answered blocks
 
 def removed_questions(project: Project) -> frozenset[int]:
     """The removed questions that may still have answers."""
-    archived = script_cache.get(project.pk, project.revision).stored.archived
+    archived = script_cache.of(project).stored.archived
     return frozenset(block.id for block in archived if block.id is not None and block.asks)
 
 

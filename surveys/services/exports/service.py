@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
 from typing import IO, Any
 
+from communities.gate.downloads import Chunks, File
 from communities.ground import wire
 from communities.ground.actors import Actor
 from communities.ground.errors import refuse
@@ -16,9 +17,10 @@ from communities.ground.sent_text import composed
 from communities.ground.spreadsheets import csv_line
 from communities.ground.transactions import in_transaction
 from surveys.models import Conversation, Project
-from surveys.services.exports import answer_rows, missing
-from surveys.services.exports import columns as export_columns
-from surveys.services.exports.cells import SHEET, TYPED, WORKBOOK, CellStyle, Kind, ResponseTable
+from surveys.services.exports import missing
+from surveys.services.exports.answer_rows import answer_table
+from surveys.services.exports.cells import SHEET, TYPED, WORKBOOK, CellStyle, FileOptions, Kind, ResponseTable
+from surveys.services.exports.table import response_table
 from surveys.services.ground import history, selecting
 from surveys.services.representations import response as response_json
 from surveys.services.responses import service as responses
@@ -35,94 +37,40 @@ MEDIA_TYPES = {
 }
 CHUNK_BYTES = 65_536  # bytes
 MAX_NAME_BYTES = 120  # bytes
+CSV = FileOptions()
 BYTE_ORDER_MARK = "\ufeff".encode()
 _NOT_IN_FILE_NAMES = frozenset('\\/:*?"<>|')
 _JOINERS = frozenset("\u200c\u200d")  # parts of emoji and of words in some languages
 
-Chunks = Generator[bytes, None, None]
 Rows = Iterator[Sequence[Any]]
 Progress = Callable[[int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
-    """A file to send. Nothing is read or prepared before the first chunk is requested.
-
-    A workbook is then written as a whole to the disk; other formats are produced while they are read. Close
-    `chunks` if you do not consume all of them. Any chunk may raise; the file is then incomplete.
-    """
-
-    content_type: str
-    file_name: str
-    chunks: Chunks
-
-
-@dataclass(frozen=True, slots=True)
-class FileOptions:
-    """How a file is written.
-
-    Whether CSV begins with a byte order mark; whether scores and calculated results are included; whether a
-    table has the codes of options beside their labels, has their own values instead of the labels, marks
-    missing answers, has a row for each answer, or uses names of blocks as headers. `removed` are the
-    questions that were removed from the script and have answers. `screened_out` says that the file has those
-    responses.
-    """
-
-    with_bom: bool = False
-    solutions: bool = True
-    codes: bool = False
-    own_values: bool = False
-    marks_missing: bool = False
-    is_long: bool = False
-    by_name: bool = False
-    removed: Set[int] = frozenset()
-    screened_out: bool = False
-
-
 def export(
-    *,
-    project: Project,
-    format: str,
-    selection: Selection = ALL,
-    with_bom: bool = False,
-    solutions: bool = True,
-    codes: bool = False,
-    own_values: bool = False,
-    marks_missing: bool = False,
-    is_long: bool = False,
-    by_name: bool = False,
-    note: Progress | None = None,
-) -> Export:
-    """A project's responses in one of `MEDIA_TYPES`, oldest first. `with_bom` adds a byte order mark to CSV.
-
-    With `solutions` it includes scores and calculated results, which reveal the correct answers. Tables have
-    the codes of options beside their labels with `codes`, the options' own values instead of labels with
-    `own_values`, a row for each answer if `is_long`, and names of blocks as headers if `by_name`.
-    `marks_missing` distinguishes skipped questions from questions that were not shown, in tables with a row
-    for each response.
+    *, project: Project, options: FileOptions = CSV, selection: Selection = ALL, note: Progress | None = None
+) -> File:
+    """A project's responses as a file, oldest first. A workbook is written as a whole to the disk;
+    other formats are produced while they are read.
 
     `note` is called from time to time with the number of responses written so far, and at the end. The first
     chunk of a workbook with more columns than a spreadsheet can contain is refused, and of a workbook or an
     SPSS file that would be too large.
     """
     script = partial(script_cache.script_of, project)
-    selecting.refuse_faults(selection.where, script=script, solutions=solutions)
-    options = FileOptions(with_bom, solutions, codes, own_values, marks_missing, is_long, by_name)
+    selecting.refuse_faults(selection.where, script=script, solutions=options.solutions)
     options = replace(options, screened_out=selection.outcome == Conversation.SCREENED_OUT)
-    chunks = _chunks(project, format, selection, options, note)
-    return Export(MEDIA_TYPES[format], file_name(project.name, format), chunks)
+    chunks = _chunks(project, selection, options, note)
+    return File(MEDIA_TYPES[options.format], file_name(project.name, options.format), chunks)
 
 
-def _chunks(
-    project: Project, format: str, selection: Selection, options: FileOptions, note: Progress | None
-) -> Chunks:
+def _chunks(project: Project, selection: Selection, options: FileOptions, note: Progress | None) -> Chunks:
     """The file. Headers of many columns take seconds, so they are made in the slot of the download, too."""
-    is_table = format not in ("json", "ndjson")
+    is_table = options.format not in ("json", "ndjson")
     removed = frozenset() if is_table else missing.removed_questions(project)
     with_course = options.marks_missing if is_table else bool(removed)
     batches = responses.batches(project=project, filters=_filters(selection), with_course=with_course)
     rows = _noted(batches, note)
-    yield from _FORMATS[format](project, rows, replace(options, removed=removed))
+    yield from _FORMATS[options.format](project, rows, replace(options, removed=removed))
 
 
 def _noted(batches: Iterator[Sequence[Sequence[Any]]], note: Progress | None) -> Rows:
@@ -158,20 +106,7 @@ def _filters(selection: Selection) -> Mapping[str, object]:
 
 
 def _table(project: Project, options: FileOptions, style: CellStyle) -> ResponseTable:
-    if options.is_long:
-        return answer_rows.answer_table(
-            project, codes=options.codes, own_values=options.own_values, style=style
-        )
-    return export_columns.response_table(
-        project,
-        solutions=options.solutions,
-        codes=options.codes,
-        own_values=options.own_values,
-        marks_missing=options.marks_missing,
-        by_name=options.by_name,
-        screened_out=options.screened_out,
-        style=style,
-    )
+    return (answer_table if options.is_long else response_table)(project, options, style)
 
 
 def _csv(project: Project, rows: Rows, options: FileOptions) -> Chunks:

@@ -49,17 +49,17 @@ def may_own(*, actor: Actor, project: Project) -> bool:
     return level_of(actor=actor, project=project) == Level.OWN
 
 
-def require_editor(*, actor: Actor, project: Project, missing: str = NO_PROJECT) -> None:
+def require_editor(*, actor: Actor, project: Project) -> None:
     """Refuse an actor who may not change this project (`may_edit`).
 
-    Raises NotFound, with the message `missing`, for a project that the actor may not know; else Forbidden.
+    Raises NotFound for a project that the actor may not know; else Forbidden.
     """
-    _require_level(Level.EDIT, actor=actor, project=project, missing=missing)
+    _require_level(Level.EDIT, actor=actor, project=project, missing=NO_PROJECT)
 
 
 def require_owner(*, actor: Actor, project: Project, missing: str = NO_PROJECT) -> None:
     """Refuse an actor who may not change this project's responses and conversations (`may_own`), as
-    `require_editor` does.
+    `require_editor` does, with the message `missing` in NotFound.
     """
     _require_level(Level.OWN, actor=actor, project=project, missing=missing)
 

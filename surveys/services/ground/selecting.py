@@ -34,7 +34,7 @@ from surveys.engine.script import CALCULATED, CHOICES, SCALES, Block, Script, Vi
 from surveys.engine.walk import answers
 from surveys.services.ground import metadata
 
-PARAMETER = "where"
+_PARAMETER = "where"
 # More work than this is done for few at once. Short expressions reach it at about 45,000 responses, which
 # take the database some tenths of a second; searches in long texts reach it much earlier.
 MUCH_WORK = 10_000_000
@@ -73,14 +73,14 @@ def refuse_faults(text: str | None, *, script: ScriptOf, solutions: bool) -> Non
 
 
 def _faults(text: str, script: Script, solutions: bool) -> Iterator[Violation]:
-    faults = list(whole_responses.faults(text, script=script, path=PARAMETER))
+    faults = list(whole_responses.faults(text, script=script, path=_PARAMETER))
     yield from faults
     if faults:
         return
     for mention in () if solutions else expressions.parse(text).mentions:
         if _is_computed(references.resolve(mention.name, script), script):
             message = "Scores and calculated results are for the project's creator and admins."
-            yield Violation(PARAMETER, "not_allowed", message, mention.column)
+            yield Violation(_PARAMETER, "not_allowed", message, mention.column)
 
 
 def _is_computed(meaning: int | str | None, script: Script) -> bool:

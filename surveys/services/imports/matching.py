@@ -116,7 +116,7 @@ class Questions:
 
 def questions(project: Project) -> Questions:
     """The questions of a project, in the order of its exports."""
-    stored = script_cache.get(project.pk, project.revision).stored
+    stored = script_cache.of(project).stored
     columns = list(export_columns.columns_of(project, stored, own_values=False))
     blocks = {column.block.id or 0: column.block for column in columns}
     of_block = {column.block.id or 0: replace(column, option=None) for column in columns}

@@ -14,6 +14,7 @@ from datetime import datetime
 
 from communities.ground.actors import Actor
 from communities.ground.errors import ENOUGH_VIOLATIONS, Conflict, ViolationJson, refuse
+from communities.ground.ids import MAX_ID
 from communities.ground.slots import large_jobs, of_community
 from surveys.engine.script import Block, Script, Violation
 from surveys.engine.walk.replay import Replay, replay
@@ -23,7 +24,6 @@ from surveys.services.ground import access, lookup, metadata
 from surveys.services.imports.sent import MOST_VIOLATIONS, SentResponse
 from surveys.services.scripts import cache as script_cache
 
-MAX_ID = 2**63 - 1
 # Of CPU, for all walks of an import. A thousand walks through 200 plain blocks take 4 s; one walk through 200
 # blocks with the longest conditions takes 0.1 s, and with conditions on the scores of 20 buckets 1.5 s.
 MOST_SECONDS = 10.0
@@ -95,7 +95,7 @@ def walk_through(
     *, project: Project, sent: Sequence[SentResponse], violations: Sequence[ViolationJson] = (), at: datetime
 ) -> WalkedImport:
     """The walks of `walk`, for callers who have authorised already."""
-    stored = script_cache.get(project.pk, project.revision).stored
+    stored = script_cache.of(project).stored
     script, complete_blocks = stored.script, stored.complete_blocks
     if not any(block.asks for block in script.blocks):
         raise Conflict("This project has no questions yet, so there are no answers to it.")

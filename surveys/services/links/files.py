@@ -10,6 +10,7 @@ from itertools import chain
 
 import orjson
 
+from communities.gate.downloads import File
 from communities.ground.actors import Actor
 from communities.ground.spreadsheets import csv_line
 from communities.ground.transactions import in_transaction
@@ -19,7 +20,6 @@ from surveys.services.exports.cells import SHEET, WORKBOOK, Cell, CellStyle
 from surveys.services.exports.service import (
     BYTE_ORDER_MARK,
     MEDIA_TYPES,
-    Export,
     file_chunks,
     file_name,
     in_chunks,
@@ -31,7 +31,7 @@ HEADERS = ("member_id", "name", "email", "url", "expires_at", "id", "metadata")
 _AT_ONCE = 500
 
 
-def export(*, actor: Actor, project: Project, format: str, at: datetime, with_bom: bool = False) -> Export:
+def export(*, actor: Actor, project: Project, format: str, at: datetime, with_bom: bool = False) -> File:
     """The links that are valid, oldest first, in one of `FORMATS`. Nothing is read before the first chunk."""
     if format == "csv":
         start = [BYTE_ORDER_MARK if with_bom else b"", csv_line(HEADERS)]
@@ -42,7 +42,7 @@ def export(*, actor: Actor, project: Project, format: str, at: datetime, with_bo
 
         cells, times = _rows(actor, project, at, WORKBOOK), [HEADERS.index("expires_at")]
         chunks = file_chunks(lambda: xlsx.workbook(HEADERS, cells, name="Links", times=times))
-    return Export(MEDIA_TYPES[format], file_name(f"{project.name} links", format), chunks)
+    return File(MEDIA_TYPES[format], file_name(f"{project.name} links", format), chunks)
 
 
 @in_transaction

@@ -21,13 +21,13 @@ from django.db.models import QuerySet
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import NotFound, ViolationJson, refuse_all, violation
+from communities.ground.ids import id_of
 from communities.ground.transactions import in_transaction
 from communities.models import Member
 from communities.services.mail import recipients as communities
 from communities.services.trail import audit
 from surveys.models import PersonalLink, Project
 from surveys.services.conversations import repository
-from surveys.services.conversations.admission import MOST_DIGITS
 from surveys.services.ground import access, lookup
 from surveys.services.links import fields
 
@@ -76,7 +76,7 @@ def create(
     project = repository.lock_project(project_id=project_id)
     if project is None:
         raise NotFound("There is no such project.")
-    numbers = [_number(each.member_id) for each in wanted]
+    numbers = [id_of(each.member_id) for each in wanted]
     present = communities.keep_present(
         community_id=actor.community_id, member_ids=[each for each in numbers if each is not None]
     )
@@ -242,11 +242,6 @@ def _record(
     """Write an entry that names the link and never its member, who may be erased."""
     on = audit.Subject(project.community_id, "link", link_id, project.name, project.pk)
     audit.record(actor=actor, action=action, on=on, at=at, after=after)
-
-
-def _number(member_id: str) -> int | None:
-    is_id = member_id.isascii() and member_id.isdigit() and len(member_id) <= MOST_DIGITS
-    return int(member_id) if is_id else None
 
 
 def _faults(

@@ -40,18 +40,6 @@ class PreviewView(WalkView):
         return self.walk.is_completed
 
     @property
-    def is_open(self) -> bool:
-        return True
-
-    @property
-    def can_go_back(self) -> bool:
-        return not self.project.is_poll and runner.can_go_back(self.state)
-
-    @property
-    def session_number(self) -> int | None:
-        return None
-
-    @property
     def faults(self) -> tuple[str, ...]:
         """The faults of the block that is shown."""
         return tuple(self.source.faults.get(self.walk.current or 0, ()))

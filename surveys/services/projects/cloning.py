@@ -50,7 +50,7 @@ def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at:
     script = script_cache.script_of(source)
     if _keeps_solutions(source, script, actor=actor, at=at):
         script = without_solutions(script)
-    paths = stored_paths(script, path="script.blocks")
+    paths = stored_paths(script)
     if excess := xp.violations(script, paths, limit=access.xp_limit(actor=actor)):
         refuse_all(excess)
     copy = Project(

@@ -31,9 +31,10 @@ from surveys.services import events, public_messages
 from surveys.services.ground import access, feed_order, history, lookup, metadata, script_settings
 from surveys.services.projects import fields as project_fields
 from surveys.services.projects import pictures, schedule, server_rules
+from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
-from surveys.services.scripts import outro
-from surveys.services.scripts.editing import NewScript
+from surveys.services.scripts import outro, planning
+from surveys.services.scripts.planning import NewScript
 from webhooks.events import EventType
 
 DELETE_OVERDUE = "surveys.delete_overdue_projects"
@@ -150,7 +151,7 @@ def plan_with_draft(*, plan: ProjectPlan, blocks: Sequence[Mapping[str, Any]], s
 def _read_script(
     actor: Actor, project: Project, script: object, bucket_names: tuple[str, ...]
 ) -> tuple[NewScript, list[Violation]]:
-    return scripts.read_new(
+    return planning.read_new(
         script,
         is_poll=project.is_poll,
         scoring_enabled=project.scoring_enabled,
@@ -204,9 +205,9 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
     violations += access.ping_faults(actor=actor, after=project.delivery, before=was.delivery)
     violations += _settle_scoring(project, was, fields, stored=stored, at=at)
     if project.response_channel != was.response_channel:
-        violations += chat_faults(project, scripts.load(project_id=project.pk, revision=was.revision))
+        violations += chat_faults(project, script_cache.script_of(was))
     if project.is_anonymous and not was.is_anonymous:
-        stored_script = scripts.load(project_id=project.pk, revision=was.revision)
+        stored_script = script_cache.script_of(was)
         violations += script_rules.check_anonymous(stored_script)
     violations += _script_setting_faults(project, was)
     violations += access.settings_faults(actor=actor, after=project, before=was)
@@ -222,7 +223,7 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
             require_post_channel(project)
             require_chat_platform(project)
         schedule.note_public(project, at=at)
-    script = scripts.load(project_id=project.pk, revision=was.revision)
+    script = script_cache.script_of(was)
     if faults := server_faults(project, script, at=at, was=was):
         refuse_all(faults)
     _update_outro(project, was)
@@ -251,7 +252,7 @@ def _script_setting_faults(project: Project, was: Project) -> list[Violation]:
     """
     if not (project.quotas or project.end or project.ends or was.quotas):
         return []
-    script = scripts.load(project_id=project.pk, revision=was.revision)
+    script = script_cache.script_of(was)
     buckets = tuple(Bucket(bucket.name) for bucket in buckets_in_order(project))
     after = replace(script, scoring_enabled=project.scoring_enabled, buckets=buckets)
     faults = script_settings.settle(project, outro.with_own_thanks(after, project))
@@ -268,7 +269,7 @@ def _reward_faults(actor: Actor, project: Project, was: Project) -> list[Violati
         return []
     if access.may_read_people(actor=actor, project=project):
         return []
-    script = scripts.load(project_id=project.pk, revision=was.revision)
+    script = script_cache.script_of(was)
     if not script_settings.depending(was, script).completes:
         return []
     message = (
@@ -292,7 +293,7 @@ def _update_outro(project: Project, was: Project) -> None:
     outro.number_achievement(project, was=was)
     if project.rewards == was.rewards and project.name == was.name:
         return
-    script = scripts.load(project_id=project.pk, revision=was.revision)
+    script = script_cache.script_of(was)
     outro_blocks = outro.updated(script.outro, project, was=was)
     if scripts.save_outro(project, script, outro_blocks) and project.revision == was.revision:
         project.revision += 1
@@ -370,7 +371,7 @@ def become_anonymous(project: Project, script: Script) -> None:
 def make_anonymous(project: Project, *, at: datetime) -> None:
     """Make a locked project without responses anonymous, as far as `become_anonymous` does."""
     before = project.privacy_mode
-    become_anonymous(project, scripts.load(project_id=project.pk, revision=project.revision))
+    become_anonymous(project, script_cache.script_of(project))
     if project.privacy_mode != before:
         _change_privacy(project, at=at)
         project.save(update_fields=["privacy_mode"])
@@ -407,17 +408,17 @@ def _settle_scoring(
         names = tuple(stored)
     sets_scoring = "scoring" in fields or not was.scoring_enabled
     if not names and project.scoring_enabled and sets_scoring:
-        script = scripts.load(project_id=project.pk, revision=project.revision)
-        names = scripts.first_buckets(replace(script, scoring_enabled=True))
+        script = script_cache.script_of(project)
+        names = planning.first_buckets(replace(script, scoring_enabled=True))
     if project.scoring_enabled == was.scoring_enabled and list(names) == stored:
         return []
     if project.is_live_at(at):
         raise Conflict("Scoring cannot change while the project is active.")
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     after = replace(script, scoring_enabled=project.scoring_enabled, buckets=tuple(map(Bucket, names)))
     violations = script_rules.check(
         after,
-        block_paths=stored_paths(after, path="script.blocks"),
+        block_paths=stored_paths(after),
         chat=False,
         bucket_keys=after.bucket_keys or None,
         path="script.blocks",

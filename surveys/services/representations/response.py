@@ -13,7 +13,8 @@ from surveys.engine.language.names import SCORES
 from surveys.engine.language.values import json_number
 from surveys.engine.script import CALCULATED, Script
 from surveys.models import Project, Theme
-from surveys.services.scripts import editing as scripts
+from surveys.models.conversation import outcome_of
+from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.cache import Catalogue
 
 ResponseJson = dict[str, object]
@@ -43,7 +44,7 @@ def response_serializer(
     With `solutions` it includes scores and calculated results, which reveal the correct answers. `catalogue`
     is the project's catalogue, if the caller has read it already.
     """
-    catalogue = catalogue or scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = catalogue or script_cache.of(project).catalogue
     project_id, is_anonymous = str(project.pk), project.is_anonymous
     rank, points = catalogue.rank, catalogue.points
     tells_scores = solutions and project.scoring_enabled
@@ -129,15 +130,6 @@ def response_serializer(
         }
 
     return serialize
-
-
-def outcome_of(completed_at: object, stored: str | None) -> str | None:
-    """How a response ended: `completed`, `full` if a limit refused its end, `screened_out`, or None
-    (rules 6.290 and 6.410).
-    """
-    if stored is not None:
-        return stored.partition(":")[0]
-    return None if completed_at is None else "completed"
 
 
 def theme_titles(project_id: int) -> dict[int, str]:

@@ -79,7 +79,7 @@ def rendered(project: Project, *, outro: bool, solutions: bool) -> tuple[int, di
     Runs one statement if the script is not in memory. For some scripts it runs two more statements: for the
     achievements that the script grants, and for the community's settings if the outro gives XP.
     """
-    cached = script_cache.get(project.pk, project.revision)
+    cached = script_cache.of(project)
     blocks: object
     if outro and outro_blocks.gives_xp(project):
         script = cached.script if solutions else without_solutions(cached.script)
@@ -99,7 +99,7 @@ def one_block(project: Project, block_id: int, *, solutions: bool) -> tuple[int,
 
     Raises NotFound.
     """
-    cached = script_cache.get(project.pk, project.revision)
+    cached = script_cache.of(project)
     script = cached.script if solutions else without_solutions(cached.script)
     if all(block.id != block_id for block in (*script.blocks, *script.outro)):
         raise NotFound("There is no such block in this script.")

@@ -18,10 +18,10 @@ from django.db.models import BooleanField, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from communities.ground.actors import Actor
+from communities.ground.ids import id_of
 from communities.ground.statements import fetch_rows
 from communities.models import Identity, Member
 from communities.services.people import identities
-from communities.services.tenants.communities import id_of
 from communities.services.tenants.member_search import MAX_FOUND, find_members
 from surveys.engine.language.values import number_text
 from surveys.models import Conversation, Project, ResponseDeletion
@@ -29,7 +29,6 @@ from surveys.services.ground import selecting
 from surveys.services.representations.response import read_part
 from surveys.services.responses.service import KEPT_ROWS
 from surveys.services.scripts import cache as script_cache
-from surveys.services.scripts import editing as scripts
 
 _SHOWN = (
     *("id", "provider", "started_at", "updated_at", "completed_at"),
@@ -114,7 +113,7 @@ def first_answers(
     """The first FIRST answers of these responses in words, in the order of the script. All or none of them
     were screened out.
     """
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = script_cache.of(project).catalogue
     asked = [block.id or 0 for block in catalogue.script.blocks if block.asks][:FIRST]
     found: dict[uuid.UUID, dict[int, list[str]]] = {}
     sql = _FIRST_ANSWERS.format(_KEPT_ROWS if screened_out else _ROWS)
@@ -133,7 +132,7 @@ def scores(*, ids: Collection[uuid.UUID], project: Project) -> Mapping[uuid.UUID
 
     Responses from before scoring was enabled have no score. The caller has checked that scores may be read.
     """
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = script_cache.of(project).catalogue
     buckets = {bucket.key: bucket.name for bucket in catalogue.script.buckets}
     return {
         response_id: _score(read_part(stored), buckets)

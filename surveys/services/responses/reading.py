@@ -29,7 +29,7 @@ from surveys.services.conversations.view import ConversationView, Exchange, of_c
 from surveys.services.ground import access, metadata
 from surveys.services.representations.response import theme_titles
 from surveys.services.responses.service import NO_RESPONSE
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from xp.services import achievements
 
 MAX_DIGITS = 5
@@ -304,7 +304,7 @@ def _loose(
 ) -> list[LooseAnswer]:
     """Stored answers to blocks that no step shows as answered."""
     project = view.project
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = script_cache.of(project).catalogue
     texts_by_id: dict[int, list[str]] = {}
     rows = view.conversation.answers.order_by("block_id", "ordinal").values_list(
         "block_id", "option_id", "value"

@@ -26,7 +26,6 @@ from surveys.services.ground import access, history, selecting
 from surveys.services.representations.response import ResponseJson, response_serializer
 from surveys.services.responses import quotes
 from surveys.services.scripts import cache as script_cache
-from surveys.services.scripts import editing as scripts
 
 NO_RESPONSE = "There is no such response."
 HISTORY_BATCH = 500  # One statement reads at most this many responses of one person.
@@ -190,7 +189,7 @@ def _page(
     if offset + per_page > MAX_PAGED_ROWS and after is None:
         _refuse_depth(per_page, ids, values)
     rows_of_page = f"SELECT * FROM surveys_conversation WHERE id IN ({ids})"
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = script_cache.of(project).catalogue
     answers = _KEPT_ANSWERS if _is_of_screened_out(filters) else ANSWERS
     words = catalogue.longest_words
     sql = _up_to_a_size(rows_of_page, direction=direction, words=words, answers=answers)

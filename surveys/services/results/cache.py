@@ -129,7 +129,7 @@ def counted(*, project: Project, at: datetime, selection: Selection = ALL) -> Ca
             selection=selection,
             cached_at=at,
             size=_size_of(shown.figures.blocks),
-            conditional_ids=script_cache.get(project.pk, project.revision).stored.conditional_ids,
+            conditional_ids=script_cache.of(project).stored.conditional_ids,
         )
         _keep(_kind(selection), project.pk, cached)
         return cached

@@ -66,7 +66,7 @@ def count(
     Refuses rows and columns that `dividing` refuses, that are the same, or that have too many cells, and
     unknown fields. Raises Unavailable as `figures.count` does.
     """
-    stored = script_cache.get(project.pk, project.revision).stored
+    stored = script_cache.of(project).stored
     figures.refuse_fields(project, selection)
     both = _divided(project, stored, rows, columns, derives)
     names = figures.field_names(selection, rows=rows, columns=columns)
@@ -86,7 +86,7 @@ def refuse_unless_countable(
     *, project: Project, selection: Selection, rows: int | str, columns: int | str, derives: bool
 ) -> None:
     """Refuse, before a long count, what `count` would refuse, as far as the latest responses show."""
-    stored = script_cache.get(project.pk, project.revision).stored
+    stored = script_cache.of(project).stored
     figures.refuse_fields(project, selection)
     for each in _divided(project, stored, rows, columns, derives):
         if isinstance(each, Values) and each.is_open:

@@ -129,7 +129,7 @@ def refuse_unless_countable(
 
     Only the count itself refuses unknown fields, because a search for them needs all responses.
     """
-    stored = script_cache.get(project.pk, project.revision).stored
+    stored = script_cache.of(project).stored
     refuse_fields(project, selection)
     entries = _computed_entries(project, stored.script, derives, counts_fields)
     reported = reported_blocks(stored)
@@ -186,7 +186,7 @@ def count(
     `drop_off.left` counts the unfinished conversations at a block; its percentage is of all conversations
     begun, those without an answer included; of a block that was added later, of those that could see it.
     """
-    cached = script_cache.get(project.pk, project.revision)
+    cached = script_cache.of(project)
     stored, added = cached.stored, cached.additions(project.pk)
     reported = reported_blocks(stored)
     refuse_fields(project, selection)
@@ -249,7 +249,7 @@ def shown(
         found = count(project=project, selection=selection, max_wait=max_wait, derives=False)
         return ShownFigures(found, at)
     assert selection == ALL
-    cached = script_cache.get(project.pk, project.revision)
+    cached = script_cache.of(project)
     stored = cached.stored
     reported = reported_blocks(stored)
     now = counting.count_answers(project.pk, stored, reported, ALL, None, max_wait=max_wait, derives=False)

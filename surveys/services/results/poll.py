@@ -129,7 +129,7 @@ def _removed(project: Project, block: Block, votes: Mapping[int, int]) -> Sequen
     """The options that the block no longer has, if any of them has votes."""
     if votes.keys() <= block.option_by_id.keys():
         return ()
-    stored = script_cache.get(project.pk, project.revision).stored
+    stored = script_cache.of(project).stored
     return (stored.archived_options or {}).get(block.id or 0, ())
 
 

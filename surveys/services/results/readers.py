@@ -69,7 +69,7 @@ def in_totals(counted: Figures, project: Project) -> Figures:
     They contain nobody's words. Figures of blocks with conditions are over at least five answers, and so is
     each entry of scores and calculated results (rule 1.153).
     """
-    conditional_ids = script_cache.get(project.pk, project.revision).stored.conditional_ids
+    conditional_ids = script_cache.of(project).stored.conditional_ids
     blocks = [
         analysis.in_totals(
             analysis.without_words(each),

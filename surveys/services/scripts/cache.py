@@ -181,9 +181,14 @@ def get(project_id: int, revision: int) -> CachedScript:
     return read
 
 
+def of(project: Project) -> CachedScript:
+    """The present script of a project, with what is known about it. Raises as `get` does."""
+    return get(project.pk, project.revision)
+
+
 def script_of(project: Project) -> Script:
-    """The present script of a project."""
-    return get(project.pk, project.revision).stored.script
+    """The present script of a project. Raises as `get` does."""
+    return of(project).script
 
 
 def _put(key: tuple[int, int], script: CachedScript) -> None:

@@ -1,8 +1,4 @@
-"""The script of a project: loaded once for a revision and cached. A write saves only the differences, so ids
-remain.
-
-    load(project_id=…, revision=…)       the engine's Script
-    catalogue(project_id=…, revision=…)  what every block and option is called, removed ones too
+"""Writes of a project's script. A write saves only the differences, so ids remain.
 
 A write increases the project's revision by one, unless nothing changed. The first write while scoring is on
 makes the scores count (rule 5.1), which is a change, too. `planning` decides what a write saves, and why a
@@ -23,30 +19,9 @@ from surveys.engine.script import Block, Script, Violation
 from surveys.models import Bucket as BucketRow
 from surveys.models import Project
 from surveys.services.ground import access, history, lookup, script_settings
-from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import outro_edits, planning, storage
-from surveys.services.scripts.cache import Catalogue
-from surveys.services.scripts.planning import NewScript, Plan, faults_of_new, first_buckets, read_new
+from surveys.services.scripts.planning import Plan
 from xp.services import achievements
-
-__all__ = [
-    "Catalogue",
-    "NewScript",
-    "Written",
-    "add",
-    "add_buckets",
-    "catalogue",
-    "faults_of_new",
-    "first_buckets",
-    "load",
-    "patch_block",
-    "read_new",
-    "replace_script",
-    "reserve_achievements",
-    "save_outro",
-    "save_plan",
-    "write_script",
-]
 
 _EMPTY = Script(blocks=())
 
@@ -62,21 +37,6 @@ class Written:
     script: Script
     ignored: tuple[str, ...] = ()
     is_changed: bool = False
-
-
-def load(*, project_id: int, revision: int) -> Script:
-    """The script, from the cache if possible. Raises NotFound if the project has been deleted."""
-    return script_cache.get(project_id, revision).script
-
-
-def catalogue(*, project_id: int, revision: int) -> Catalogue:
-    """Return the names and labels of all blocks and options that answers may refer to, with removed ones."""
-    return script_cache.get(project_id, revision).catalogue
-
-
-def archived(*, project_id: int, revision: int) -> Sequence[Block]:
-    """The blocks that were removed from the script, and that are stored for their answers."""
-    return script_cache.get(project_id, revision).stored.archived
 
 
 # --- Writing --------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from communities import services as communities
+from communities.ground.ids import id_of
 from communities.models import CommunitySettings
 from surveys.engine.intake.fields import MAX_XP
 from surveys.engine.rules.script import has_link, has_token_in_link
@@ -212,9 +213,7 @@ def _description(project: Project) -> dict[str, Any]:
 def achievement_number(project: Project) -> int | None:
     """The number of the achievement that a project grants at its end; None if it grants none."""
     rewards = project.rewards or {}
-    number = rewards.get("achievement_id") or ""
-    is_number = number.isascii() and number.isdigit()
-    return int(number) if rewards.get("achievement_enabled") and is_number else None
+    return id_of(rewards.get("achievement_id") or "") if rewards.get("achievement_enabled") else None
 
 
 def achievement_name(project: Project) -> str:

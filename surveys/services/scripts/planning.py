@@ -225,7 +225,7 @@ def _plan_patch_of_outro(
 
 
 def _stored(project: Project) -> Script:
-    return script_cache.get(project.pk, project.revision).script
+    return script_cache.script_of(project)
 
 
 def _plan(

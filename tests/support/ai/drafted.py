@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from surveys.ai.models import schemas
 from surveys.ai.provider import ProposedScript, ScriptRequest
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import planning
 
 SURVEY = ScriptRequest(intent="Do people like our new board?", type="convo")
 SCHEMAS = {
@@ -15,7 +15,7 @@ SCHEMAS = {
 
 
 def violations_of(draft: ProposedScript, request: ScriptRequest = SURVEY) -> list[str]:
-    _, violations = scripts.read_new(
+    _, violations = planning.read_new(
         {"blocks": list(draft.blocks)},
         is_poll=request.type == "poll",
         scoring_enabled=draft.scoring_enabled,

@@ -15,7 +15,7 @@ from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.rules import warnings
 from surveys.engine.script import QUESTIONS, Block, Script
 from surveys.engine.walk import answers, formats, runner
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import planning
 
 Respond = Callable[[Block], Mapping[str, object]]
 SKIP = {"skip": True}
@@ -54,7 +54,7 @@ def check_draft(
     draft: ProposedScript, type: str, *, bucket_names: Iterable[str] = (), for_chat: bool = False
 ) -> CheckedDraft:
     """Check a draft against the rules for scripts written by hand."""
-    new, violations = scripts.read_new(
+    new, violations = planning.read_new(
         {"blocks": [dict(block) for block in draft.blocks]},
         is_poll=type == "poll",
         scoring_enabled=draft.scoring_enabled,

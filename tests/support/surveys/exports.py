@@ -11,6 +11,8 @@ from django.db import connection
 
 from surveys.models import Answer, Conversation, Project
 from surveys.services.exports import service as exports
+from surveys.services.exports.cells import FileOptions
+from surveys.services.results.figures import ALL, Selection
 from surveys.services.scripts import editing as scripts
 from tests.support.actors import superuser_actor
 from tests.support.moments import LUNCHTIME
@@ -19,9 +21,11 @@ from tests.support.surveys import scenario
 FIXED = ["id", "status", "session_number", "started_at", "submitted_at", "user_id", "platform_id", "provider"]
 
 
-def content(made: Project, format: str = "csv", **told: Any) -> bytes:
+def content(made: Project, format: str = "csv", *, selection: Selection = ALL, **options: Any) -> bytes:
     made.refresh_from_db()
-    return b"".join(exports.export(project=made, format=format, **told).chunks)
+    return b"".join(
+        exports.export(project=made, options=FileOptions(format, **options), selection=selection).chunks
+    )
 
 
 def lines(written: bytes) -> list[list[str]]:

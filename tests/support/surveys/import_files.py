@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from surveys.models import Project, ResponseFile
 from surveys.services.exports import service as exports
+from surveys.services.exports.cells import FileOptions
 from surveys.services.imports import files
 from surveys.services.imports.files import OpenFile
 from tests.support.caller import Caller
@@ -17,7 +18,7 @@ from tests.support.caller import Caller
 
 def table_of(project: dict[str, Any], format: str = "csv", **options: Any) -> bytes:
     stored = Project.objects.get(pk=project["id"])
-    return b"".join(exports.export(project=stored, format=format, **options).chunks)
+    return b"".join(exports.export(project=stored, options=FileOptions(format, **options)).chunks)
 
 
 def take(caller: Caller, project: dict[str, Any], data: bytes, **chosen: Any) -> OpenFile:

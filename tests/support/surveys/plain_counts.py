@@ -114,7 +114,7 @@ def _entries(block: Block, conversation: Conversation) -> set[EntryKey]:
 def _questions(
     project: Project, within: Iterable[Conversation]
 ) -> list[tuple[Block, Sequence[Any], list[AnswerGroup]]]:
-    stored = script_cache.get(project.pk, project.revision).stored
+    stored = script_cache.of(project).stored
     rows = list(Answer.objects.filter(conversation__in=within))
     blocks = [each for each in (*stored.script.blocks, *stored.archived) if each.asks]
     removed = stored.archived_options or {}

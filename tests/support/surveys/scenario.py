@@ -20,6 +20,7 @@ from surveys.models import Answer, Completion, Project
 from surveys.services.conversations import admission, moves
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.view import ConversationView
+from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
 from tests.factories import IdentityFactory, MemberFactory, ProjectFactory
 from tests.support.moments import LUNCHTIME
@@ -65,7 +66,7 @@ def _block(n: int, raw: Mapping[str, Any]) -> Block:
 
 
 def script(made: Project) -> Any:
-    return scripts.load(project_id=made.pk, revision=made.revision)
+    return script_cache.script_of(made)
 
 
 def option_id(made: Project, name: str, place: int) -> int | None:

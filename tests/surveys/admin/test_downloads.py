@@ -117,7 +117,7 @@ def test_a_file_is_streamed_with_the_selection_under_its_name(client, monkeypatc
     assert response["Content-Disposition"].endswith("; filename*=UTF-8''Te%C3%A9.csv")
     assert "no-store" in response["Cache-Control"]
     ((said),) = asked
-    assert (said["format"], said["with_bom"]) == ("csv", True)
+    assert (said["options"].format, said["options"].with_bom) == ("csv", True)
     assert said["selection"] == figures.Selection(covers="completed", provider="web")
 
 
@@ -174,7 +174,8 @@ def test_the_form_chooses_the_kind_of_file_codes_and_rows(client, monkeypatch, q
     asked = []
 
     def exported(**said):
-        asked.append((said["format"], said["codes"], said["is_long"]))
+        options = said["options"]
+        asked.append((options.format, options.codes, options.is_long))
         return SimpleNamespace(content_type="text/csv", file_name="a", chunks=(chunk for chunk in [b"a"]))
 
     monkeypatch.setattr("surveys.services.exports.service.export", exported)
@@ -231,7 +232,7 @@ def test_a_member_downloads_no_solutions(monkeypatch):
     asked = []
 
     def exported(**said):
-        asked.append(said["solutions"])
+        asked.append(said["options"].solutions)
         return SimpleNamespace(content_type="text/csv", file_name="a", chunks=(chunk for chunk in [b"a"]))
 
     monkeypatch.setattr("surveys.services.exports.service.export", exported)

@@ -10,7 +10,7 @@ from django.core.signals import request_finished, request_started
 from django.db import OperationalError, close_old_connections
 from django.test import RequestFactory
 
-from communities.gate.downloads import DownloadAborted, attachment
+from communities.gate.downloads import DownloadAborted, File, attachment
 from surveys.models import Project
 from surveys.services.exports import service as exports
 from surveys.services.responses import service as responses
@@ -393,7 +393,7 @@ def begun(admin, made, three, monkeypatch):
             finally:
                 closed.append(True)
 
-        return exports.Export(made.content_type, made.file_name, chunks())
+        return File(made.content_type, made.file_name, chunks())
 
     monkeypatch.setattr(exports, "export", watched)
     path = f"/v1/communities/{admin.community.pk}/projects/{made.pk}/responses/export"

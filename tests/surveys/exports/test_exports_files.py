@@ -12,7 +12,9 @@ from communities.ground.errors import InvalidRequest
 from surveys.models import Conversation
 from surveys.services.exports import columns as export_columns
 from surveys.services.exports import service as exports
+from surveys.services.exports import table
 from surveys.services.exports import xlsx as export_xlsx
+from surveys.services.exports.cells import FileOptions
 from surveys.services.responses import service as responses
 from surveys.services.results.figures import Selection
 from tests.support.cases import try_each
@@ -73,7 +75,7 @@ def test_a_part_holds_no_more_answers_than_fit_the_memory_and_one_response_at_le
     parts = list(responses.batches(project=made, filters={}))
 
     assert [str(row[0]) for part in parts for row in part] == nine
-    sizes = [sum(104 for row in part[:-1] for _ in row[export_columns.ANSWERS][0]) for part in parts]
+    sizes = [sum(104 for row in part[:-1] for _ in row[table.ANSWERS][0]) for part in parts]
     assert max(sizes) < most
 
 
@@ -82,7 +84,7 @@ def test_a_part_is_one_statement(made, nine, django_assert_num_queries, format, 
     # Script, part; columns, fields, readings, further questions and own texts of a table, or
     # removed questions
     with django_assert_num_queries(statements):
-        b"".join(exports.export(project=made, format=format).chunks)
+        b"".join(exports.export(project=made, options=FileOptions(format)).chunks)
 
 
 def test_nothing_is_read_before_the_first_chunk_is_asked_for(made, nine, monkeypatch):
@@ -94,7 +96,7 @@ def test_nothing_is_read_before_the_first_chunk_is_asked_for(made, nine, monkeyp
 
     monkeypatch.setattr("communities.ground.statements.fetch_rows", fetch_rows)
 
-    export = exports.export(project=made, format="ndjson")
+    export = exports.export(project=made, options=FileOptions("ndjson"))
     assert not asked
     assert list(export.chunks) == [b""]
     assert asked
@@ -144,7 +146,7 @@ def test_chunks_go_out_as_they_are_made(made, nine, monkeypatch):
             yield part
 
     monkeypatch.setattr(responses, "batches", noted)
-    chunks = exports.export(project=made, format="csv").chunks
+    chunks = exports.export(project=made, options=FileOptions("csv")).chunks
 
     next(chunks), next(chunks)
 
@@ -169,7 +171,7 @@ def _is_open(descriptor):
 @pytest.mark.parametrize("taken", [0, 1, 2, None])
 def test_a_workbook_leaves_nothing_behind(made, nine, folder, monkeypatch, taken):
     monkeypatch.setattr(exports, "CHUNK_BYTES", 1_000)
-    chunks = exports.export(project=made, format="xlsx").chunks
+    chunks = exports.export(project=made, options=FileOptions("xlsx")).chunks
 
     for _ in zip(chunks, range(10**6 if taken is None else taken), strict=False):
         assert list(folder.iterdir()) == []  # the file has no name any more, whatever kills the process
@@ -199,7 +201,7 @@ def test_a_workbook_of_more_columns_than_a_sheet_has_is_refused_and_a_csv_is_mad
     monkeypatch.setattr(export_xlsx, "MAX_COLUMNS", 9)
 
     with pytest.raises(InvalidRequest, match="Use csv") as refused:
-        next(exports.export(project=made, format="xlsx").chunks)
+        next(exports.export(project=made, options=FileOptions("xlsx")).chunks)
 
     assert refused.value.violations[0]["field"] == "format"
     assert len(lines(content(made))[0]) == 10

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 
 from surveys.services.exports import service as exports
+from surveys.services.exports.cells import FileOptions
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import content, fill
 from tests.support.surveys.scenario import CHOICE, TEXT
@@ -22,7 +23,7 @@ def highest(made, format):
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        size = sum(len(chunk) for chunk in exports.export(project=made, format=format).chunks)
+        size = sum(len(chunk) for chunk in exports.export(project=made, options=FileOptions(format)).chunks)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -49,13 +49,8 @@ def sent(
             raise fault
 
     request = RequestFactory().generic(method, "/")
-    return downloads.download(
-        request,
-        owner=slots.of_community(owner),
-        content_type="text/csv",
-        file_name="a.csv",
-        chunks=made(),  # type: ignore[arg-type]
-    )
+    file = downloads.File("text/csv", "a.csv", made())  # type: ignore[arg-type]
+    return downloads.download(request, file, owner=slots.of_community(owner))
 
 
 def test_no_more_files_begin_than_there_are_places_and_nothing_is_made_for_them(

@@ -344,7 +344,7 @@ def test_a_file_for_spss_whose_texts_take_much_memory_is_refused(monkeypatch):
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_a_table_of_too_many_different_fields_is_refused(format, monkeypatch):
     """Rule 6.70."""
-    monkeypatch.setattr("surveys.services.exports.columns.MAX_FIELDS", 2)
+    monkeypatch.setattr("surveys.services.exports.table.MAX_FIELDS", 2)
     made = scenario.project(TEXT)
     for n in range(3):
         key = scenario.say(scenario.begin(made), "x").conversation.pk

@@ -17,7 +17,7 @@ from surveys.drawing import past
 from surveys.drawing.security import FRAMED_BY_US
 from surveys.engine.script import Block
 from surveys.models import Project
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 from tests.support.dumps import dump
 from tests.support.staff import Staff
@@ -305,7 +305,7 @@ def test_the_preview_draws_what_respondents_see(demo):
 
 def _compare(project: Project, staff: Staff) -> int:
     """Walk one project twice, as a visitor and as a preview, and compare each page. Returns how many."""
-    script = scripts.load(project_id=project.pk, revision=project.revision)
+    script = script_cache.script_of(project)
     visitor, frame = Visitor(project).look(), PreviewVisitor(staff.client, project.pk).look()
     is_comparable = not script.has_actions and not any(each.randomize_options for each in script.blocks)
     for page in range(60):

@@ -303,7 +303,7 @@ def test_they_are_divided_like_blocks_are(taken_by_five: Taken) -> None:
 def test_every_value_of_a_field_that_is_counted_is_listed() -> None:
     caller = Caller()
     project = Project.objects.get(pk=int(quiz(caller, [])["id"]))
-    stored = script_cache.get(project.pk, project.revision).stored
+    stored = script_cache.of(project).stored
     one = [1, "1", "1", "1", "6", "1", ["1"] * 6]
     counted = {"ranges": [["score", name, "sea", *one] for name in (None, "7", "8")]}
     values = [DistributionEntry((None, name), name, None) for name in ("7", "8")]

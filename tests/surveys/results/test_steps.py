@@ -286,7 +286,7 @@ def test_the_database_does_not_tell_the_answers_since_the_last_step():
 def test_a_count_from_before_the_step_never_takes_it_back():
     made = made_of()
     vote(made, 5)
-    stored = script_cache.get(made.pk, made.revision).stored
+    stored = script_cache.of(made).stored
     early = counting.count_answers(made.pk, stored, figures.reported_blocks(stored), figures.ALL, None)
     vote(made, 6)
     assert seen(made)[0] == 11

@@ -1,7 +1,7 @@
 import pytest
 
 from surveys.models import Answer, Block, Conversation, Option, Project
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import storage
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller, faults, refusal
 from tests.support.moments import NOON
@@ -180,7 +180,7 @@ def test_what_has_answers_is_archived_and_what_has_none_is_deleted():
     stored = dict(Option.objects.filter(block_id=kept["id"]).values_list("value", "is_archived"))
     assert stored == {"red": True, "blue": False, "new": False}
     assert Answer.objects.count() == 2
-    known = scripts.catalogue(project_id=int(made["id"]), revision=2)
+    known = script_cache.get(int(made["id"]), 2).catalogue
     assert {kept["id"], answered["id"]} <= set(known.names)
     assert plain["id"] not in known.names
     assert known.labels[kept["options"][0]["id"]] == "red"

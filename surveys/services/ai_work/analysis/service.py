@@ -158,7 +158,7 @@ def in_aggregate(newest: AnalysisJson, *, project: Project, at: datetime) -> Ana
     """
     if project.is_anonymous:
         newest = {**newest, **_in_steps(newest, project, at)}
-    conditional_ids = script_cache.get(project.pk, project.revision).stored.conditional_ids
+    conditional_ids = script_cache.of(project).stored.conditional_ids
     least = anonymity.least_answers(project)
     return analysis_json.in_aggregate(newest, least=least, conditional_ids=conditional_ids)
 

@@ -85,7 +85,7 @@ class TextReader:
             job=job,
             project=project,
             counted=counted,
-            script=script_cache.get(project.pk, project.revision).stored.script,
+            script=script_cache.of(project).stored.script,
             questions=[block for block in counted.blocks if block["block_id"] in question_ids],
             locale=communities.get_settings(community_id=project.community_id).locale,
             now=now,

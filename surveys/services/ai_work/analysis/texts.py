@@ -125,9 +125,7 @@ def figures_of(given: AnalysisOverview | TextFigures) -> list[str]:
     return [wire.render(fields).decode(), str(len(blocks))]
 
 
-def well_founded(
-    write: Callable[[], str], figures: Sequence[str], *, otherwise: Callable[[], str], tries: int = 2
-) -> str:
+def well_founded(write: Callable[[], str], figures: Sequence[str], *, otherwise: Callable[[], str]) -> str:
     """Return a text whose numbers all occur in the figures. The provider gets two tries; then the application
     writes the text.
 
@@ -135,7 +133,7 @@ def well_founded(
     then.
     """
     with suppress(ProviderError):
-        for _ in range(tries):
+        for _ in range(2):
             text = write()
             if not unfounded(text, figures):
                 return text

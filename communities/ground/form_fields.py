@@ -1,4 +1,4 @@
-"""The form field for a time, in the time zone in which the form is shown."""
+"""Form fields: for a text of people, such as a name, and for a time in the time zone of the form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from django.core.exceptions import ValidationError
 from django.forms.boundfield import BoundField
 from django.utils import dateformat, timezone
 
+from communities.ground.sent_text import sent_text
 from communities.ground.sent_time import check_moment
+
+
+class TextField(forms.CharField):
+    """A text as `sent_text` returns it. The length of the returned text is checked (rules 1.6 and 1.7)."""
+
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value)
+        return (sent_text(text) or self.empty_value) if isinstance(text, str) else text
 
 
 class MomentField(forms.DateTimeField):
