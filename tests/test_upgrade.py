@@ -75,7 +75,7 @@ class Load:
                 connection.request("GET", "/healthz", headers={} if keeps else {"Connection": "close"})
                 with connection.getresponse() as answer:
                     told = answer.read()
-                    version = json.loads(told)["status"] if answer.status == 200 else told[:100]
+                    version = json.loads(told)["status"] if answer.status == 200 else repr(told[:100])
                     self.answers.append(f"{answer.status} {version}")
             except (OSError, HTTPException) as error:
                 self.answers.append(type(error).__name__)
