@@ -59,7 +59,7 @@ fmt: setup
 	$(PY) -m ruff format .
 
 # The environment of a server, without starting embedded servers.
-ON_A_SERVER := COLLOQUY_SERVERS=none VAR_DIR=var BASE_URL=https://surveys.example.org \
+ON_A_SERVER := COLLOQUY_SERVERS=none VAR_DIR=var BASE_URL=https://surveys.example.org TRUSTED_PROXIES=1 \
 	SECRET_KEY=$(shell head -c 48 /dev/urandom | od -An -tx1 | tr -d ' \n')
 
 check: check-lint check-types check-imports check-migrations check-deployment check-openapi check-js

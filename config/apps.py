@@ -7,7 +7,8 @@ class Installation(AppConfig):
     def ready(self) -> None:
         # The import is not at module level, because the module reads the settings. Celery's app must exist
         # before a task is woken.
-        import config.celery  # noqa: F401, PLC0415
+        import config.celery  # noqa: PLC0415
+        import config.checks  # noqa: F401, PLC0415
         from communities.ground import sealing  # noqa: PLC0415
         from config import cookies, secret_key  # noqa: PLC0415
 

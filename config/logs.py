@@ -108,6 +108,7 @@ def settings(*, log_format: LogFormat, level: str, debug: bool) -> dict[str, Any
         "root": {"handlers": ["output"], "level": level},
         "loggers": {
             "colloquy.requests": {"level": routine},
+            "colloquy.startup": {"level": routine},
             "celery": {"level": routine},
             "celery.beat": {"level": "WARNING"},  # Several tasks are due every two seconds.
             "django": {"level": level},

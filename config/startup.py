@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import platform
+from contextlib import suppress
+from importlib.metadata import version
+
 import psycopg
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection
+from redis.exceptions import RedisError
 
-from communities.ground import sealing
-from config import environment, secret_key
+from communities.ground import redis_connection, sealing
+from config import checks, environment, secret_key
 from config.postgresql import pooler
 
 log = structlog.get_logger("colloquy.startup")
 
 
 def check() -> None:
-    """Exit with a sentence if this process does not fit its database.
+    """Log the versions of this process and its servers (rule 12.590), and exit with a sentence if it does not
+    fit its database.
 
     A database that does not respond, or that has no tables yet, is not checked; `/readyz` reports it.
     """
     try:
+        log.info("startup.versions", **_versions())
         sentences = _problems()
     except (DatabaseError, psycopg.Error) as error:
         log.warning("startup.unchecked", failure=type(error).__name__)
@@ -28,6 +35,28 @@ def check() -> None:
         connection.close()  # Processes that are forked from this process must not share the connection.
     if sentences:
         environment.stop(sentences)
+
+
+def check_proxy() -> None:
+    """Log a sentence if requests by https cannot be known as such. Only web processes get requests."""
+    if checks.lacks_proxy():
+        log.warning("startup.proxy", problem=checks.NO_PROXY)
+
+
+def _versions() -> dict[str, str]:
+    """The versions of this process and its servers; a server that does not respond is left out."""
+    versions: dict[str, str] = {
+        "colloquy": str(settings.SPECTACULAR_SETTINGS["VERSION"]),
+        "python": platform.python_version(),
+        "django": version("django"),
+    }
+    with suppress(DatabaseError, psycopg.Error):
+        connection.ensure_connection()
+        major, minor = divmod(connection.connection.info.server_version, 10_000)
+        versions["postgresql"] = f"{major}.{minor}"
+    with suppress(RedisError, OSError):
+        versions["redis"] = str(redis_connection.client().info("server")["redis_version"])
+    return versions
 
 
 def _problems() -> list[str]:

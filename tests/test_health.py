@@ -19,6 +19,7 @@ from pytest_django import Settings
 from redis.exceptions import RedisError
 from structlog.testing import capture_logs
 
+from communities.ground import redis_connection
 from config import health, secret_key, startup
 from config.models import KeyFingerprint
 from tests.support.database import fetch_all
@@ -183,7 +184,7 @@ def test_a_start_without_the_database_is_not_stopped(monkeypatch: pytest.MonkeyP
     with capture_logs() as lines:
         startup.check()
 
-    assert [line["event"] for line in lines] == ["startup.unchecked"]
+    assert [line["event"] for line in lines] == ["startup.versions", "startup.unchecked"]
 
 
 def test_the_start_page_is_ones_account(client: Client) -> None:
@@ -197,3 +198,23 @@ def test_the_description_of_the_interface_is_public(client: Client) -> None:
     assert response.status_code == 200
     assert response.headers["Content-Type"] == "application/json"
     assert description["info"]["title"] == "Colloquy"
+
+
+@pytest.mark.django_db
+def test_a_start_names_the_versions_of_the_process_and_its_servers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rule 12.590."""
+    with capture_logs() as logs:
+        startup.check()
+        monkeypatch.setattr(redis_connection, "client", _refuse)
+        startup.check()
+
+    both, without_redis = (line for line in logs if line["event"] == "startup.versions")
+    assert both["colloquy"] == settings.SPECTACULAR_SETTINGS["VERSION"]
+    assert {"python", "django", "postgresql", "redis"} <= both.keys()
+    assert "redis" not in without_redis
+
+
+def _refuse() -> None:
+    raise RedisError

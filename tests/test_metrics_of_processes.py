@@ -103,6 +103,22 @@ def test_all_processes_are_added_up_including_a_dead_one(tmp_path: Path) -> None
     assert value(both, "colloquy_rate_limit_calls_let_through_total") == 0
 
 
+def test_two_groups_of_processes_on_one_folder_add_up(tmp_path: Path) -> None:
+    """Rule 12.583."""
+    one = {"METRICS": "true", "WEB_CONCURRENCY": "1"}
+    with serve(tmp_path, **one) as (first, _):
+        answers = [get(f"{first}/healthz")[0]]
+        with serve(tmp_path, **one) as (second, _):
+            answers += [get(f"{site}/healthz")[0] for site in (first, second, second)]
+            both = [asked(parse_samples(get(f"{site}/metrics")[1])) for site in (first, second)]
+            counting = processes(tmp_path)
+        after = asked(parse_samples(get(f"{first}/metrics")[1]))
+
+    assert answers == [200] * 4
+    assert [*both, after] == [4, 4, 4]
+    assert counting == {0, 1}
+
+
 def test_nothing_is_stored_if_metrics_are_off(tmp_path: Path) -> None:
     with serve(tmp_path) as (site, _):
         status, _ = get(f"{site}/metrics")

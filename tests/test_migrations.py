@@ -1,12 +1,27 @@
 """Migrations agree with the models, and import none of our code, so later changes do not affect them."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.core.management import call_command
-from django.db.migrations import RunPython, RunSQL, SeparateDatabaseAndState
+from django.db import models
+from django.db.migrations import (
+    AddConstraint,
+    AddField,
+    AddIndex,
+    AlterModelManagers,
+    AlterModelOptions,
+    CreateModel,
+    RemoveConstraint,
+    RemoveField,
+    RemoveIndex,
+    RunPython,
+    RunSQL,
+    SeparateDatabaseAndState,
+)
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 
@@ -14,6 +29,16 @@ from tests.support.cases import try_each
 
 ROOT = Path(__file__).parent.parent
 APPS = ("communities", "config", "surveys", "webhooks", "xp")
+# The numbers of the last migrations of the release 1.0.0.
+RELEASED = {"communities": 9, "config": 2, "surveys": 26, "webhooks": 1, "xp": 3}
+# Later migrations that do more than add, each with the reason why the earlier program works on.
+REVIEWED: dict[str, str] = {}
+ADDING_SQL = re.compile(
+    r"\s*(SET|SELECT|UPDATE|INSERT|COMMENT|CREATE INDEX CONCURRENTLY"
+    r"|CREATE (OR REPLACE )?(FUNCTION|SEQUENCE|TRIGGER|TABLE)"
+    r"|ALTER TABLE \w+ (ADD COLUMN(?!.* NOT NULL)|DROP CONSTRAINT|VALIDATE CONSTRAINT))\b",
+    re.IGNORECASE | re.DOTALL,
+)
 OURS = {*APPS, "tests"}
 MIGRATIONS = sorted(
     path for app in APPS for path in (ROOT / app / "migrations").glob("*.py") if path.name != "__init__.py"
@@ -67,3 +92,76 @@ def _is_repeatable(operation: Operation) -> bool:
     if isinstance(operation, SeparateDatabaseAndState):
         return all(map(_is_repeatable, operation.database_operations))
     return isinstance(operation, AddIndexConcurrently | RemoveIndexConcurrently | RunPython)
+
+
+def test_a_migration_after_the_first_release_only_adds() -> None:
+    """Rule 12.582."""
+    others = []
+    for migration in MigrationLoader(None).disk_migrations.values():
+        app, name = migration.app_label, f"{migration.app_label}.{migration.name}"
+        is_ours = app in APPS and name not in REVIEWED
+        if is_ours and int(migration.name.split("_")[0]) > RELEASED[app]:
+            created = {each.name_lower for each in migration.operations if isinstance(each, CreateModel)}
+            others += [
+                f"{name}: {operation}"
+                for operation in migration.operations
+                if not _only_adds(operation, created)
+            ]
+
+    assert others == []
+
+
+@pytest.mark.parametrize(
+    ("operation", "is_right"),
+    [
+        (CreateModel("Badge", [("id", models.BigAutoField(primary_key=True))]), True),
+        (AddField("member", "note", models.TextField(null=True)), True),
+        (AddField("member", "note", models.TextField(db_default="")), True),
+        (AddField("member", "note", models.TextField(default="")), False),
+        (AddField("badge", "note", models.TextField(default="")), True),
+        (RemoveField("member", "note"), False),
+        (AddIndexConcurrently("member", models.Index("note", name="a")), True),
+        (AddIndex("member", models.Index("note", name="a")), False),
+        (AddConstraint("member", models.UniqueConstraint("note", name="a")), False),
+        (AddConstraint("badge", models.UniqueConstraint("note", name="a")), True),
+        (RemoveConstraint("member", "a"), True),
+        (RunSQL("UPDATE communities_member SET note = ''"), True),
+        (RunSQL("ALTER TABLE communities_member ADD COLUMN note text"), True),
+        (RunSQL("ALTER TABLE communities_member ADD COLUMN note text NOT NULL"), False),
+        (RunSQL(["SET lock_timeout = '2s'", "ALTER TABLE communities_member DROP COLUMN note"]), False),
+        (SeparateDatabaseAndState([RunSQL("SELECT 1")], [RemoveField("member", "note")]), True),
+        (SeparateDatabaseAndState([RemoveField("member", "note")]), False),
+    ],
+)
+def test_a_change_that_the_earlier_program_would_notice_does_not_only_add(
+    operation: Operation, is_right: bool
+) -> None:
+    """Rule 12.582."""
+    assert _only_adds(operation, {"badge"}) is is_right
+
+
+def _only_adds(operation: Operation, created: set[str]) -> bool:
+    """Whether a program that does not know the change can go on reading and writing all tables.
+
+    `created` are the models that the same migration creates, which such a program does not use.
+    """
+    if isinstance(operation, SeparateDatabaseAndState):
+        return all(_only_adds(each, created) for each in operation.database_operations)
+    if isinstance(operation, RunSQL):
+        statements = [operation.sql] if isinstance(operation.sql, str) else operation.sql
+        return all(ADDING_SQL.match(str(each)) for each in statements)
+    if getattr(operation, "model_name", "").lower() in created:
+        return True
+    if isinstance(operation, AddField):
+        field = operation.field
+        return field.null or field.has_db_default() or field.many_to_many is True
+    return isinstance(
+        operation,
+        CreateModel
+        | AddIndexConcurrently
+        | AlterModelManagers
+        | AlterModelOptions
+        | RemoveConstraint
+        | RemoveIndex
+        | RunPython,
+    )

@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
-from communities.gate import envelope, throttling
+from communities.gate import envelope, proxies, throttling
 from communities.gate.bodies import MEDIA_TYPE
 from communities.ground.errors import Forbidden
 
@@ -49,6 +49,10 @@ class RequestMiddleware:
             response = envelope.error_response(Forbidden(NOT_SECURE), request)
         else:
             response = self.get_response(request)
+        if settings.SECURE_SSL_REDIRECT and response.status_code in (301, 403) and not request.is_secure():
+            response = _explained(request, response)
+        elif proxies.hides_host(request):
+            log.warning("proxy.wrong", problem=proxies.NO_HOST)
         if is_api_request(request):
             response = _compressed(request, _as_api_response(request, response))
         elif is_first_page(request):
@@ -124,6 +128,17 @@ def must_be_secure(request: HttpRequest) -> bool:
     Such a request is refused: a redirect would work, so nobody would notice that a key was sent unencrypted.
     """
     return settings.SECURE_SSL_REDIRECT and is_api_request(request) and not request.is_secure()
+
+
+def _explained(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Answer in words if a fault of a proxy would redirect a browser for ever, or refuse each program."""
+    problem = proxies.reason_of_loop(request)
+    if problem is None:
+        return response
+    log.warning("proxy.wrong", problem=problem)
+    if is_api_request(request):
+        return envelope.error_response(Forbidden(problem), request)
+    return HttpResponse(f"{problem}\n", status=403, content_type="text/plain; charset=utf-8")
 
 
 def _as_api_response(request: HttpRequest, response: HttpResponse) -> HttpResponse:

@@ -41,7 +41,7 @@ MAX_DISCARDED = 16_777_216  # At most this many bytes are discarded. A client th
 # All answers together have at most this many bytes in files. Beyond this limit, the largest answer is given
 # up.
 MAX_ON_DISK_OF_ALL = 2 * MAX_ON_DISK
-SECONDS_TO_STOP = 2  # After SIGTERM, the process waits this long for the rest of requests that were arriving.
+SECONDS_TO_STOP = 2  # After SIGTERM, the process waits this long for the next request of a connection.
 MOST_IN_BACKLOG = 2_048  # The system accepts at most this many connections for us, as by gunicorn's default.
 SECONDS_BETWEEN_CHECKS = 0.5
 SECONDS_BETWEEN_LOGS = 60
@@ -138,7 +138,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             self._end(connection, "too_many")
 
     def _wait(self, connection: Connection, state: State, seconds: float) -> None:
-        if not (self.alive or self.is_recycled) and state != State.WRITING:
+        if not (self.alive or self.is_recycled) and state in (State.IDLE, State.LINGERING):
             seconds = min(seconds, SECONDS_TO_STOP)
         connection.state, connection.since = state, time.monotonic()
         connection.deadline = connection.since + seconds
@@ -341,12 +341,11 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         """Do nothing: `murder_keepalived` handles all connections."""
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """Limit the wait for clients to this deadline. If another process takes over, limit only the wait of
-        idle connections.
+        """Limit the wait of connections without a request to this deadline. A request that is arriving keeps
+        its own.
         """
-        kept = (State.SERVED, State.WRITING, *((State.READING,) if self.is_recycled else ()))
         for connection in self.connections:
-            if connection.state not in kept:
+            if connection.state in (State.IDLE, State.LINGERING):
                 connection.deadline = min(connection.deadline, deadline)
 
     # Serving, in threads

@@ -84,7 +84,8 @@ class Installation:
         return made
 
     @contextmanager
-    def serve(self) -> Iterator[subprocess.Popen[bytes]]:
+    def serve(self, code: Path = ROOT) -> Iterator[subprocess.Popen[bytes]]:
+        """Serve the program in a folder, which may be a link to another folder."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         command = [
@@ -95,10 +96,11 @@ class Installation:
             "config/web/gunicorn.py",
             "config.wsgi:application",
         ]
-        environment = {**os.environ, **self.environment, "PORT": str(self.port)}
+        # A shell sets PWD, by which a program knows the folder's name, and not only where a link leads.
+        environment = {**os.environ, **self.environment, "PORT": str(self.port), "PWD": str(code)}
         with self.log.open("ab") as output:
             process = subprocess.Popen(
-                command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stderr=output
+                command, cwd=code, env=environment, stdin=subprocess.DEVNULL, stderr=output
             )
         try:
             self._wait_until_up(process)
@@ -145,8 +147,8 @@ class Installation:
 
 
 @contextmanager
-def installed(var_dir: Path, **settings: str) -> Iterator[tuple[Installation, dict[str, Any]]]:
-    """An installation with a community and an API key, being served, and its servers by name."""
+def prepared(var_dir: Path, **settings: str) -> Iterator[tuple[Installation, dict[str, Any]]]:
+    """An installation with a community and an API key, and its servers by name."""
     folder = servers.new_folder(prefix="colloquy-outage-")
     folder.chmod(0o711)
     here = Installation(folder)
@@ -163,7 +165,13 @@ def installed(var_dir: Path, **settings: str) -> Iterator[tuple[Installation, di
             **settings,
         }
         here.environment["COMMUNITY"], here.key = here.prepare()
-        stack.enter_context(here.serve())
+        yield here, running
+
+
+@contextmanager
+def installed(var_dir: Path, **settings: str) -> Iterator[tuple[Installation, dict[str, Any]]]:
+    """An installation as `prepared` makes it, being served."""
+    with prepared(var_dir, **settings) as (here, running), here.serve():
         yield here, running
 
 
