@@ -39,6 +39,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'communities',
+                'indexes': [
+                    django.contrib.postgres.indexes.GinIndex(django.contrib.postgres.search.SearchVector('name', config='simple'), name='community_by_words_of_name'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -76,6 +79,12 @@ class Migration(migrations.Migration):
                 'verbose_name': 'user',
                 'verbose_name_plural': 'users',
                 'abstract': False,
+                'indexes': [
+                    django.contrib.postgres.indexes.GinIndex(django.contrib.postgres.search.SearchVector('name', config='simple'), condition=models.Q(('name', ''), _negated=True), name='user_by_words_of_name'),
+                    models.Index(condition=models.Q(('is_staff', True)), fields=['-id'], name='user_newest_staff'),
+                    models.Index(condition=models.Q(('is_active', False)), fields=['-id'], name='user_newest_inactive'),
+                    django.contrib.postgres.indexes.GinIndex(condition=models.Q(('merged_ids__isnull', False)), fields=['merged_ids'], name='user_by_merged_id'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -93,6 +102,11 @@ class Migration(migrations.Migration):
                 ('check_at', models.DateTimeField(blank=True, help_text='When the worker checks it next.', null=True)),
                 ('removed_at', models.DateTimeField(blank=True, null=True)),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('check_at__isnull', False)), fields=['check_at'], name='chat_installation_to_check'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='CommunitySettings',
@@ -144,6 +158,16 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'audit entries',
+                'indexes': [
+                    models.Index(fields=['community', '-happened_at', '-id'], name='audit_newest_in_community'),
+                    models.Index(condition=models.Q(('project_id__isnull', False)), fields=['project_id', '-happened_at', '-id'], name='audit_newest_of_project'),
+                    models.Index(fields=['community', 'action', '-happened_at', '-id'], name='audit_newest_of_action'),
+                    models.Index(condition=models.Q(('actor_id__isnull', False)), fields=['community', 'actor_id', '-happened_at', '-id'], name='audit_newest_of_actor'),
+                    models.Index(condition=models.Q(('actor_pseudonym', ''), _negated=True), fields=['community', 'actor_pseudonym', '-happened_at', '-id'], name='audit_newest_of_pseudonym'),
+                    models.Index(condition=models.Q(('object_id__isnull', False)), fields=['community', 'object_type', 'object_id'], name='audit_entries_of_object'),
+                    django.contrib.postgres.indexes.GinIndex(fields=['words'], name='audit_words'),
+                    django.contrib.postgres.indexes.BrinIndex(fields=['happened_at'], name='audit_by_age'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -185,6 +209,19 @@ class Migration(migrations.Migration):
                 ('yields', models.BooleanField(db_default=False, default=False, help_text='It is done once nothing is due that does not yield.')),
                 ('community', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='communities.community')),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('due_at__isnull', False)), fields=['yields', 'due_at'], name='chat_task_due_in_order'),
+                    models.Index(condition=models.Q(('status', 'blocked')), fields=['community'], name='chat_task_blocked'),
+                    models.Index(fields=['community', '-id'], name='chat_task_newest'),
+                    models.Index(condition=models.Q(('due_at__isnull', True)), fields=['last_attempt_at'], name='chat_task_over'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('kind', 'subject'), name='chat_task_once_for_a_subject'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('due_at__isnull', True), ('status__in', ['delivered', 'blocked', 'abandoned'])), models.Q(('due_at__isnull', False), ('status__in', ['pending', 'failed'])), _connector='OR'), name='chat_task_is_due_until_it_is_over'),
+                    models.CheckConstraint(condition=models.Q(('done__lte', models.F('wanted'))), name='chat_task_does_what_is_wanted'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='IdempotentRequest',
@@ -197,7 +234,9 @@ class Migration(migrations.Migration):
                 ('expires_at', models.DateTimeField(db_index=True)),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('status__isnull', True), models.Q(('status__gte', 200), ('status__lt', 300)), _connector='OR'), name='idempotent_request_keeps_successes_only')],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('status__isnull', True), models.Q(('status__gte', 200), ('status__lt', 300)), _connector='OR'), name='idempotent_request_keeps_successes_only'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -235,6 +274,16 @@ class Migration(migrations.Migration):
                 ('community', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='communities.community')),
                 ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='mail_due'),
+                    models.Index(condition=models.Q(('due_at__isnull', True)), fields=['created_at'], name='mail_over'),
+                    models.Index(condition=models.Q(('address_hash', ''), _negated=True), fields=['community', 'kind', 'created_at'], name='mail_of_community_by_kind'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(models.Q(('due_at__isnull', False), ('sealed__isnull', False), ('status__in', ['pending', 'failed'])), models.Q(('due_at__isnull', True), ('sealed__isnull', True), ('status__in', ['sent', 'abandoned'])), _connector='OR'), name='mail_is_kept_until_it_is_over'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='MailRefusal',
@@ -244,6 +293,11 @@ class Migration(migrations.Migration):
                 ('refused_at', models.DateTimeField()),
                 ('community', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='communities.community')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('community', 'address_hash'), name='mails_are_refused_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='MailSum',
@@ -253,6 +307,11 @@ class Migration(migrations.Migration):
                 ('mails', models.PositiveIntegerField()),
                 ('community', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='communities.community')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('community', 'day'), name='mails_of_a_day_are_counted_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Member',
@@ -273,6 +332,20 @@ class Migration(migrations.Migration):
                 ('community', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='members', to='communities.community')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('left_at__isnull', False)), fields=['community', 'id'], name='member_who_left'),
+                    models.Index(fields=['community', '-id'], name='member_newest'),
+                    models.Index(fields=['community', 'updated_at'], name='member_by_change'),
+                    models.Index(models.F('community'), models.Func(models.F('joined_at'), template="coalesce(%(expressions)s, 'infinity'::timestamptz)"), models.F('id'), name='member_by_joining'),
+                    models.Index(fields=['community', 'access', '-id'], name='member_newest_by_access'),
+                    django.contrib.postgres.indexes.GinIndex(django.contrib.postgres.search.SearchVector('nick', config='simple'), name='member_by_words_of_nick'),
+                    models.Index(condition=models.Q(('left_at__isnull', True), ('roles_told_at__isnull', False)), fields=['roles_told_at'], name='member_by_age_of_roles'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('community', 'user'), name='member_of_a_community_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Invitation',
@@ -291,6 +364,11 @@ class Migration(migrations.Migration):
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('member', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='communities.member')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['community', '-id'], name='invitation_newest'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='MemberChange',
@@ -300,7 +378,9 @@ class Migration(migrations.Migration):
                 ('due_at', models.DateTimeField(help_text='Beside anonymous answers, the end of the hour or day.')),
             ],
             options={
-                'indexes': [models.Index(fields=['due_at'], name='member_change_due')],
+                'indexes': [
+                    models.Index(fields=['due_at'], name='member_change_due'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -323,6 +403,15 @@ class Migration(migrations.Migration):
                 ('leased_until', models.DateTimeField(blank=True, null=True)),
                 ('community', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='communities.community')),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='picture_to_fetch'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(models.F('community'), django.db.models.functions.text.MD5('address'), name='picture_is_copied_once_in_a_community'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('content', None), ('fetched_at', None), ('height', None), ('size', 0), ('width', None)), models.Q(('content__isnull', False), ('content_type__in', ['image/jpeg', 'image/png', 'image/webp']), ('fetched_at__isnull', False), ('height__gte', 1), ('size__gte', 1), ('width__gte', 1)), _connector='OR'), name='picture_is_whole_or_missing'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='VerifiedSource',
@@ -336,6 +425,15 @@ class Migration(migrations.Migration):
                 ('removed_at', models.DateTimeField(blank=True, null=True)),
                 ('community', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='communities.community')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['community', 'id'], name='verified_source_of_community'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(models.Q(('rule', 'has_account'), ('target', '')), models.Q(models.Q(('rule', 'has_account'), _negated=True), models.Q(('target', ''), _negated=True)), _connector='OR'), name='verified_source_has_a_target_if_its_rule_does'),
+                    models.CheckConstraint(condition=models.Q(('provider', 'web'), _negated=True), name='verified_source_is_not_the_web'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='SourceCheck',
@@ -347,90 +445,6 @@ class Migration(migrations.Migration):
                 ('source', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='communities.verifiedsource')),
             ],
         ),
-        migrations.AddIndex(
-            model_name='user',
-            index=django.contrib.postgres.indexes.GinIndex(django.contrib.postgres.search.SearchVector('name', config='simple'), condition=models.Q(('name', ''), _negated=True), name='user_by_words_of_name'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=models.Index(condition=models.Q(('is_staff', True)), fields=['-id'], name='user_newest_staff'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=models.Index(condition=models.Q(('is_active', False)), fields=['-id'], name='user_newest_inactive'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=django.contrib.postgres.indexes.GinIndex(condition=models.Q(('merged_ids__isnull', False)), fields=['merged_ids'], name='user_by_merged_id'),
-        ),
-        migrations.AddIndex(
-            model_name='chatinstallation',
-            index=models.Index(condition=models.Q(('check_at__isnull', False)), fields=['check_at'], name='chat_installation_to_check'),
-        ),
-        migrations.AddIndex(
-            model_name='community',
-            index=django.contrib.postgres.indexes.GinIndex(django.contrib.postgres.search.SearchVector('name', config='simple'), name='community_by_words_of_name'),
-        ),
-        migrations.AddIndex(
-            model_name='auditentry',
-            index=models.Index(fields=['community', '-happened_at', '-id'], name='audit_newest_in_community'),
-        ),
-        migrations.AddIndex(
-            model_name='auditentry',
-            index=models.Index(condition=models.Q(('project_id__isnull', False)), fields=['project_id', '-happened_at', '-id'], name='audit_newest_of_project'),
-        ),
-        migrations.AddIndex(
-            model_name='auditentry',
-            index=models.Index(fields=['community', 'action', '-happened_at', '-id'], name='audit_newest_of_action'),
-        ),
-        migrations.AddIndex(
-            model_name='auditentry',
-            index=models.Index(condition=models.Q(('actor_id__isnull', False)), fields=['community', 'actor_id', '-happened_at', '-id'], name='audit_newest_of_actor'),
-        ),
-        migrations.AddIndex(
-            model_name='auditentry',
-            index=models.Index(condition=models.Q(('actor_pseudonym', ''), _negated=True), fields=['community', 'actor_pseudonym', '-happened_at', '-id'], name='audit_newest_of_pseudonym'),
-        ),
-        migrations.AddIndex(
-            model_name='auditentry',
-            index=models.Index(condition=models.Q(('object_id__isnull', False)), fields=['community', 'object_type', 'object_id'], name='audit_entries_of_object'),
-        ),
-        migrations.AddIndex(
-            model_name='auditentry',
-            index=django.contrib.postgres.indexes.GinIndex(fields=['words'], name='audit_words'),
-        ),
-        migrations.AddIndex(
-            model_name='auditentry',
-            index=django.contrib.postgres.indexes.BrinIndex(fields=['happened_at'], name='audit_by_age'),
-        ),
-        migrations.AddIndex(
-            model_name='chattask',
-            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['yields', 'due_at'], name='chat_task_due_in_order'),
-        ),
-        migrations.AddIndex(
-            model_name='chattask',
-            index=models.Index(condition=models.Q(('status', 'blocked')), fields=['community'], name='chat_task_blocked'),
-        ),
-        migrations.AddIndex(
-            model_name='chattask',
-            index=models.Index(fields=['community', '-id'], name='chat_task_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='chattask',
-            index=models.Index(condition=models.Q(('due_at__isnull', True)), fields=['last_attempt_at'], name='chat_task_over'),
-        ),
-        migrations.AddConstraint(
-            model_name='chattask',
-            constraint=models.UniqueConstraint(fields=('kind', 'subject'), name='chat_task_once_for_a_subject'),
-        ),
-        migrations.AddConstraint(
-            model_name='chattask',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('due_at__isnull', True), ('status__in', ['delivered', 'blocked', 'abandoned'])), models.Q(('due_at__isnull', False), ('status__in', ['pending', 'failed'])), _connector='OR'), name='chat_task_is_due_until_it_is_over'),
-        ),
-        migrations.AddConstraint(
-            model_name='chattask',
-            constraint=models.CheckConstraint(condition=models.Q(('done__lte', models.F('wanted'))), name='chat_task_does_what_is_wanted'),
-        ),
         migrations.AddConstraint(
             model_name='identity',
             constraint=models.UniqueConstraint(fields=('provider', 'platform_id', 'community'), name='identity_names_one_user', nulls_distinct=False),
@@ -438,89 +452,5 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='identity',
             constraint=models.CheckConstraint(condition=models.Q(('community__isnull', False), models.Q(('proven_at__isnull', False), models.Q(('provider', 'web'), _negated=True)), _connector='OR'), name='identity_of_no_community_is_proven'),
-        ),
-        migrations.AddIndex(
-            model_name='mail',
-            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='mail_due'),
-        ),
-        migrations.AddIndex(
-            model_name='mail',
-            index=models.Index(condition=models.Q(('due_at__isnull', True)), fields=['created_at'], name='mail_over'),
-        ),
-        migrations.AddIndex(
-            model_name='mail',
-            index=models.Index(condition=models.Q(('address_hash', ''), _negated=True), fields=['community', 'kind', 'created_at'], name='mail_of_community_by_kind'),
-        ),
-        migrations.AddConstraint(
-            model_name='mail',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('due_at__isnull', False), ('sealed__isnull', False), ('status__in', ['pending', 'failed'])), models.Q(('due_at__isnull', True), ('sealed__isnull', True), ('status__in', ['sent', 'abandoned'])), _connector='OR'), name='mail_is_kept_until_it_is_over'),
-        ),
-        migrations.AddConstraint(
-            model_name='mailrefusal',
-            constraint=models.UniqueConstraint(fields=('community', 'address_hash'), name='mails_are_refused_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='mailsum',
-            constraint=models.UniqueConstraint(fields=('community', 'day'), name='mails_of_a_day_are_counted_once'),
-        ),
-        migrations.AddIndex(
-            model_name='member',
-            index=models.Index(condition=models.Q(('left_at__isnull', False)), fields=['community', 'id'], name='member_who_left'),
-        ),
-        migrations.AddIndex(
-            model_name='member',
-            index=models.Index(fields=['community', '-id'], name='member_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='member',
-            index=models.Index(fields=['community', 'updated_at'], name='member_by_change'),
-        ),
-        migrations.AddIndex(
-            model_name='member',
-            index=models.Index(models.F('community'), models.Func(models.F('joined_at'), template="coalesce(%(expressions)s, 'infinity'::timestamptz)"), models.F('id'), name='member_by_joining'),
-        ),
-        migrations.AddIndex(
-            model_name='member',
-            index=models.Index(fields=['community', 'access', '-id'], name='member_newest_by_access'),
-        ),
-        migrations.AddIndex(
-            model_name='member',
-            index=django.contrib.postgres.indexes.GinIndex(django.contrib.postgres.search.SearchVector('nick', config='simple'), name='member_by_words_of_nick'),
-        ),
-        migrations.AddIndex(
-            model_name='member',
-            index=models.Index(condition=models.Q(('left_at__isnull', True), ('roles_told_at__isnull', False)), fields=['roles_told_at'], name='member_by_age_of_roles'),
-        ),
-        migrations.AddConstraint(
-            model_name='member',
-            constraint=models.UniqueConstraint(fields=('community', 'user'), name='member_of_a_community_once'),
-        ),
-        migrations.AddIndex(
-            model_name='invitation',
-            index=models.Index(fields=['community', '-id'], name='invitation_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='picture',
-            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='picture_to_fetch'),
-        ),
-        migrations.AddConstraint(
-            model_name='picture',
-            constraint=models.UniqueConstraint(models.F('community'), django.db.models.functions.text.MD5('address'), name='picture_is_copied_once_in_a_community'),
-        ),
-        migrations.AddConstraint(
-            model_name='picture',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('content', None), ('fetched_at', None), ('height', None), ('size', 0), ('width', None)), models.Q(('content__isnull', False), ('content_type__in', ['image/jpeg', 'image/png', 'image/webp']), ('fetched_at__isnull', False), ('height__gte', 1), ('size__gte', 1), ('width__gte', 1)), _connector='OR'), name='picture_is_whole_or_missing'),
-        ),
-        migrations.AddIndex(
-            model_name='verifiedsource',
-            index=models.Index(fields=['community', 'id'], name='verified_source_of_community'),
-        ),
-        migrations.AddConstraint(
-            model_name='verifiedsource',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('rule', 'has_account'), ('target', '')), models.Q(models.Q(('rule', 'has_account'), _negated=True), models.Q(('target', ''), _negated=True)), _connector='OR'), name='verified_source_has_a_target_if_its_rule_does'),
-        ),
-        migrations.AddConstraint(
-            model_name='verifiedsource',
-            constraint=models.CheckConstraint(condition=models.Q(('provider', 'web'), _negated=True), name='verified_source_is_not_the_web'),
         ),
     ]

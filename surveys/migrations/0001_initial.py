@@ -44,6 +44,15 @@ class Migration(migrations.Migration):
                 ('completed_at', models.DateTimeField(blank=True, null=True)),
                 ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('sealed_respondent__isnull', False)), fields=['started_at'], name='conversation_to_forget'),
+                    models.Index(condition=models.Q(('is_settled', False)), fields=['started_at'], name='conversation_to_settle'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('completed_at__isnull', True), ('is_listed', True), _connector='OR'), name='conversation_completed_is_listed'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Block',
@@ -123,6 +132,27 @@ class Migration(migrations.Migration):
                 ('community', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='communities.community')),
                 ('deleted_by', models.ForeignKey(blank=True, db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['community', '-created_at', '-id'], name='project_newest_in_community'),
+                    models.Index(fields=['community', 'updated_at'], name='project_by_change'),
+                    models.Index(fields=['community', 'id'], name='project_by_id'),
+                    models.Index(models.F('community'), django.db.models.functions.text.Lower('name'), models.F('id'), condition=models.Q(('deleted_at__isnull', True)), include=('name',), name='project_by_name_and_words'),
+                    models.Index(fields=['community', 'type', '-created_at', '-id'], name='project_newest_of_type'),
+                    models.Index(fields=['community', 'author', '-created_at', '-id'], name='project_newest_by_author'),
+                    models.Index(condition=models.Q(('status', 'active'), ('opens_at__isnull', False), _connector='OR'), fields=['community', '-created_at', '-id'], name='project_newest_active'),
+                    models.Index(condition=models.Q(('opens_at__isnull', True), ('status', 'inactive')), fields=['community', '-created_at', '-id'], name='project_newest_inactive'),
+                    django.contrib.postgres.indexes.GinIndex(django.contrib.postgres.search.SearchVector(models.Func(models.F('name'), models.Value("._-/@:'+"), models.Value('        '), function='translate'), config='simple'), name='project_by_words'),
+                    models.Index(condition=models.Q(('deleted_at__isnull', False)), fields=['deleted_at'], name='project_deleted'),
+                    models.Index(condition=models.Q(('opens_at__isnull', False)), fields=['opens_at'], name='project_due_to_open'),
+                    models.Index(condition=models.Q(('closes_at__isnull', False)), fields=['closes_at'], name='project_due_to_close'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('max_completes_per_user__isnull', True), ('max_completes_per_user__gte', 1), _connector='OR'), name='project_allows_at_least_one_complete'),
+                    models.CheckConstraint(condition=models.Q(('opens_at__isnull', False), ('status', 'active'), _negated=True), name='project_waits_to_open_only_while_inactive'),
+                    models.CheckConstraint(condition=models.Q(('closes_at__isnull', True), ('status', 'active'), ('opens_at__isnull', False), _connector='OR'), name='project_waits_to_close_only_while_live_or_pending'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='AnswerDraft',
@@ -143,7 +173,11 @@ class Migration(migrations.Migration):
                 ('due_at', models.DateTimeField()),
             ],
             options={
-                'indexes': [models.Index(fields=['project_id', 'changed_in', 'response_id'], name='deletion_of_project'), models.Index(fields=['community_id', 'changed_in', 'response_id'], name='deletion_of_community'), models.Index(fields=['due_at'], name='deletion_due')],
+                'indexes': [
+                    models.Index(fields=['project_id', 'changed_in', 'response_id'], name='deletion_of_project'),
+                    models.Index(fields=['community_id', 'changed_in', 'response_id'], name='deletion_of_community'),
+                    models.Index(fields=['due_at'], name='deletion_due'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -160,6 +194,14 @@ class Migration(migrations.Migration):
                 ('anchor_position', models.CharField(blank=True, max_length=4, null=True)),
                 ('block', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='options', to='surveys.block')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['block', 'display_order'], name='option_in_block_order'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('block', 'code'), name='option_has_its_own_code_in_a_block'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Answer',
@@ -172,6 +214,13 @@ class Migration(migrations.Migration):
                 ('block', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='surveys.block')),
                 ('option', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='surveys.option')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['block', 'option', 'ordinal'], name='answer_by_block'),
+                    models.Index(condition=models.Q(('option__isnull', True)), fields=['block', 'number'], name='answer_by_number'),
+                    models.Index(condition=models.Q(('option__isnull', False)), fields=['option'], name='answer_by_option'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='PublicMessage',
@@ -189,6 +238,11 @@ class Migration(migrations.Migration):
                 ('times_asked', models.PositiveIntegerField(db_default=0, default=0)),
                 ('recounts', models.PositiveIntegerField(db_default=0, default=0)),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('is_open', True), ('recounts__gt', 0), _connector='OR'), fields=['project'], name='public_message_compared'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='ShownFigures',
@@ -215,6 +269,11 @@ class Migration(migrations.Migration):
                 ('member', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='communities.member')),
                 ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='surveys.project')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['project', '-created_at', '-id'], name='link_newest_of_project'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Generation',
@@ -238,6 +297,11 @@ class Migration(migrations.Migration):
                 ('requested_by', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('project', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='surveys.project')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['created_at'], name='generation_by_age'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='FiredAction',
@@ -271,6 +335,11 @@ class Migration(migrations.Migration):
                 ('order', models.PositiveIntegerField()),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='buckets', to='surveys.project')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('project', 'name'), name='bucket_named_once_in_a_project'),
+                ],
+            },
         ),
         migrations.AddField(
             model_name='block',
@@ -306,6 +375,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'analyses',
+                'indexes': [
+                    models.Index(fields=['project', '-id'], name='analysis_newest_of_project'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('status__in', ['pending', 'running'])), fields=('project', 'with_ai', 'covers'), name='analysis_runs_once_for_a_project'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -317,6 +392,11 @@ class Migration(migrations.Migration):
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='surveys.project')),
                 ('requested_by', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['deletes_at'], name='response_deletion_due'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='ResultsCount',
@@ -339,6 +419,14 @@ class Migration(migrations.Migration):
                 ('violations', models.JSONField(blank=True, help_text='What it was refused for, as in the API; null if it was not refused.', null=True)),
                 ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='surveys.project')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['project', '-id'], name='results_count_of_project'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(models.F('project'), django.db.models.functions.text.MD5('part'), models.F('revision'), condition=models.Q(('status__in', ['pending', 'running'])), name='results_are_counted_once_at_a_time'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='ScriptDraft',
@@ -352,6 +440,14 @@ class Migration(migrations.Migration):
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='surveys.project')),
                 ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['saved_at'], name='script_draft_by_age'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('user', 'project'), name='script_draft_once_for_a_user'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='SealedGifts',
@@ -364,7 +460,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'sealed gifts',
-                'indexes': [models.Index(fields=['due_at'], name='sealed_gifts_due')],
+                'indexes': [
+                    models.Index(fields=['due_at'], name='sealed_gifts_due'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -381,6 +479,11 @@ class Migration(migrations.Migration):
                 ('opening', models.BigIntegerField()),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='surveys.project')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('project', 'opening'), name='project_has_one_summary_for_each_opening'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Tally',
@@ -396,98 +499,6 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'tallies',
             },
-        ),
-        migrations.AddIndex(
-            model_name='option',
-            index=models.Index(fields=['block', 'display_order'], name='option_in_block_order'),
-        ),
-        migrations.AddConstraint(
-            model_name='option',
-            constraint=models.UniqueConstraint(fields=('block', 'code'), name='option_has_its_own_code_in_a_block'),
-        ),
-        migrations.AddIndex(
-            model_name='answer',
-            index=models.Index(fields=['block', 'option', 'ordinal'], name='answer_by_block'),
-        ),
-        migrations.AddIndex(
-            model_name='answer',
-            index=models.Index(condition=models.Q(('option__isnull', True)), fields=['block', 'number'], name='answer_by_number'),
-        ),
-        migrations.AddIndex(
-            model_name='answer',
-            index=models.Index(condition=models.Q(('option__isnull', False)), fields=['option'], name='answer_by_option'),
-        ),
-        migrations.AddIndex(
-            model_name='publicmessage',
-            index=models.Index(condition=models.Q(('is_open', True), ('recounts__gt', 0), _connector='OR'), fields=['project'], name='public_message_compared'),
-        ),
-        migrations.AddIndex(
-            model_name='project',
-            index=models.Index(fields=['community', '-created_at', '-id'], name='project_newest_in_community'),
-        ),
-        migrations.AddIndex(
-            model_name='project',
-            index=models.Index(fields=['community', 'updated_at'], name='project_by_change'),
-        ),
-        migrations.AddIndex(
-            model_name='project',
-            index=models.Index(fields=['community', 'id'], name='project_by_id'),
-        ),
-        migrations.AddIndex(
-            model_name='project',
-            index=models.Index(models.F('community'), django.db.models.functions.text.Lower('name'), models.F('id'), condition=models.Q(('deleted_at__isnull', True)), include=('name',), name='project_by_name_and_words'),
-        ),
-        migrations.AddIndex(
-            model_name='project',
-            index=models.Index(fields=['community', 'type', '-created_at', '-id'], name='project_newest_of_type'),
-        ),
-        migrations.AddIndex(
-            model_name='project',
-            index=models.Index(fields=['community', 'author', '-created_at', '-id'], name='project_newest_by_author'),
-        ),
-        migrations.AddIndex(
-            model_name='project',
-            index=models.Index(condition=models.Q(('status', 'active'), ('opens_at__isnull', False), _connector='OR'), fields=['community', '-created_at', '-id'], name='project_newest_active'),
-        ),
-        migrations.AddIndex(
-            model_name='project',
-            index=models.Index(condition=models.Q(('opens_at__isnull', True), ('status', 'inactive')), fields=['community', '-created_at', '-id'], name='project_newest_inactive'),
-        ),
-        migrations.AddIndex(
-            model_name='project',
-            index=django.contrib.postgres.indexes.GinIndex(django.contrib.postgres.search.SearchVector(models.Func(models.F('name'), models.Value("._-/@:'+"), models.Value('        '), function='translate'), config='simple'), name='project_by_words'),
-        ),
-        migrations.AddIndex(
-            model_name='project',
-            index=models.Index(condition=models.Q(('deleted_at__isnull', False)), fields=['deleted_at'], name='project_deleted'),
-        ),
-        migrations.AddIndex(
-            model_name='project',
-            index=models.Index(condition=models.Q(('opens_at__isnull', False)), fields=['opens_at'], name='project_due_to_open'),
-        ),
-        migrations.AddIndex(
-            model_name='project',
-            index=models.Index(condition=models.Q(('closes_at__isnull', False)), fields=['closes_at'], name='project_due_to_close'),
-        ),
-        migrations.AddConstraint(
-            model_name='project',
-            constraint=models.CheckConstraint(condition=models.Q(('max_completes_per_user__isnull', True), ('max_completes_per_user__gte', 1), _connector='OR'), name='project_allows_at_least_one_complete'),
-        ),
-        migrations.AddConstraint(
-            model_name='project',
-            constraint=models.CheckConstraint(condition=models.Q(('opens_at__isnull', False), ('status', 'active'), _negated=True), name='project_waits_to_open_only_while_inactive'),
-        ),
-        migrations.AddConstraint(
-            model_name='project',
-            constraint=models.CheckConstraint(condition=models.Q(('closes_at__isnull', True), ('status', 'active'), ('opens_at__isnull', False), _connector='OR'), name='project_waits_to_close_only_while_live_or_pending'),
-        ),
-        migrations.AddIndex(
-            model_name='personallink',
-            index=models.Index(fields=['project', '-created_at', '-id'], name='link_newest_of_project'),
-        ),
-        migrations.AddIndex(
-            model_name='generation',
-            index=models.Index(fields=['created_at'], name='generation_by_age'),
         ),
         migrations.AddIndex(
             model_name='conversation',
@@ -515,27 +526,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='conversation',
-            index=models.Index(condition=models.Q(('sealed_respondent__isnull', False)), fields=['started_at'], name='conversation_to_forget'),
-        ),
-        migrations.AddIndex(
-            model_name='conversation',
-            index=models.Index(condition=models.Q(('is_settled', False)), fields=['started_at'], name='conversation_to_settle'),
-        ),
-        migrations.AddIndex(
-            model_name='conversation',
             index=models.Index(condition=models.Q(('completed_at__isnull', True)), fields=['project'], name='conversation_unfinished'),
         ),
         migrations.AddConstraint(
             model_name='conversation',
             constraint=models.UniqueConstraint(condition=models.Q(('completed_at__isnull', True), ('respondent__isnull', False)), fields=('project', 'respondent'), name='conversation_open_once_for_a_respondent'),
-        ),
-        migrations.AddConstraint(
-            model_name='conversation',
-            constraint=models.CheckConstraint(condition=models.Q(('completed_at__isnull', True), ('is_listed', True), _connector='OR'), name='conversation_completed_is_listed'),
-        ),
-        migrations.AddConstraint(
-            model_name='bucket',
-            constraint=models.UniqueConstraint(fields=('project', 'name'), name='bucket_named_once_in_a_project'),
         ),
         migrations.AddIndex(
             model_name='block',
@@ -544,37 +539,5 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='block',
             index=models.Index(condition=models.Q(('image_url__isnull', False), ('thumbnail_url__isnull', False), _connector='OR'), fields=['project'], name='block_with_picture'),
-        ),
-        migrations.AddIndex(
-            model_name='analysis',
-            index=models.Index(fields=['project', '-id'], name='analysis_newest_of_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='analysis',
-            constraint=models.UniqueConstraint(condition=models.Q(('status__in', ['pending', 'running'])), fields=('project', 'with_ai', 'covers'), name='analysis_runs_once_for_a_project'),
-        ),
-        migrations.AddIndex(
-            model_name='responsedeletion',
-            index=models.Index(fields=['deletes_at'], name='response_deletion_due'),
-        ),
-        migrations.AddIndex(
-            model_name='resultscount',
-            index=models.Index(fields=['project', '-id'], name='results_count_of_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='resultscount',
-            constraint=models.UniqueConstraint(models.F('project'), django.db.models.functions.text.MD5('part'), models.F('revision'), condition=models.Q(('status__in', ['pending', 'running'])), name='results_are_counted_once_at_a_time'),
-        ),
-        migrations.AddIndex(
-            model_name='scriptdraft',
-            index=models.Index(fields=['saved_at'], name='script_draft_by_age'),
-        ),
-        migrations.AddConstraint(
-            model_name='scriptdraft',
-            constraint=models.UniqueConstraint(fields=('user', 'project'), name='script_draft_once_for_a_user'),
-        ),
-        migrations.AddConstraint(
-            model_name='summarymessage',
-            constraint=models.UniqueConstraint(fields=('project', 'opening'), name='project_has_one_summary_for_each_opening'),
         ),
     ]

@@ -69,11 +69,8 @@ def test_the_list_tells_what_which_who_and_when(admin: Client, caller: Caller) -
     ("query", "expected", "absent"),
     [
         ("?kind=settings", "Community settings changed", ">Project renamed"),
-        ("?q=Opening", "Project renamed", ">Community settings changed"),
         ("?source=api_key&days=7", "Project created", "Nothing matches"),
-        ("?source=system", "Nothing matches", ">Project renamed"),
         ("?from=2020-01-01&to=nonsense", "Project renamed", "Nothing matches"),
-        ("?from=2020-01-01&to=2020-12-31", "Nothing matches", ">Project renamed"),
     ],
 )
 def test_the_list_is_searched_and_filtered(admin: Client, query: str, expected: str, absent: str) -> None:

@@ -170,17 +170,6 @@ def test_where_there_is_no_such_community_or_member() -> None:
     assert (ApiKey.objects.count(), Member.objects.count()) == before
 
 
-def test_a_51st_key_is_refused_and_leaves_no_new_member() -> None:
-    caller = Caller()
-    for _ in range(49):
-        caller.post("/api_keys", {"name": "x"})
-
-    with pytest.raises(CommandError, match="at most 50"):
-        say("create_api_key", "--community", str(caller.community.pk))
-
-    assert Member.objects.count() == 1
-
-
 def test_without_json_there_are_words_for_people() -> None:
     assert "Created community 5 (Chess)." in say("create_community", "--name", "Chess", "--id", "5")
     assert "Created member" in say("create_member", "--community", "5", "--name", "Ada")

@@ -64,14 +64,6 @@ def test_an_answer_without_a_body_is_replayed_too(db: None) -> None:
     assert "Content-Type" not in answers[1]
 
 
-def test_ignored_fields_are_replayed(db: None) -> None:
-    caller = Caller()
-
-    answers = [caller.patch("/settings", {"xp_nam": "x"}, **{"Idempotency-Key": ONE}) for _ in range(2)]
-
-    assert [answer["X-Ignored-Fields"] for answer in answers] == ["xp_nam", "xp_nam"]
-
-
 def test_an_etag_is_replayed(db: None) -> None:
     caller = Caller()
     project = caller.make()

@@ -223,10 +223,7 @@ KnownBy = Callable[[Member, str], None]
 
 
 @KNOWN_BY
-@pytest.mark.parametrize(
-    ("address", "spelling"),
-    [("ada@work.example", "Ada@Work.Example"), ("ada@b\u00fccher.example", "ada@xn--bcher-kva.example")],
-)
+@pytest.mark.parametrize(("address", "spelling"), [("ada@b\u00fccher.example", "ada@xn--bcher-kva.example")])
 def test_a_demotion_ends_the_invitations_to_each_address_of_the_member(
     boss: Caller, ada: Member, second: User, known_by: KnownBy, address: str, spelling: str
 ) -> None:

@@ -1,6 +1,6 @@
 """API keys over the interface (rules 1.20, 1.21, 1.24 and 1.25)."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from communities.models import ApiKey, Member, User
 from communities.services.api_keys import keys
-from tests.factories import StaffFactory
+from tests.factories import ApiKeyFactory, StaffFactory
 from tests.support.api_requests import ask, clear_caller_cache, key_of
 from tests.support.caller import Caller, faults, refusal
 from tests.support.instruments.respondent import opened
@@ -184,22 +184,10 @@ def test_fields_that_are_refused(caller: Caller, fields: dict[str, object], faul
     assert ApiKey.objects.count() == 1
 
 
-def test_fields_at_their_bounds(caller: Caller) -> None:
-    body = {"name": "x" * 200, "description": "x" * 1000, "role": None, "expires_at": None}
-
-    assert caller.post("/api_keys", body).status_code == 201
-
-
-def test_unknown_fields_are_named(caller: Caller) -> None:
-    answer = caller.post("/api_keys", {"name": "Website", "rôle": "creator", "id": "5", "is_active": False})
-
-    assert answer.json()["is_active"] is True
-    assert answer["X-Ignored-Fields"] == "r%C3%B4le"
-
-
 def test_a_community_has_at_most_50_keys(caller: Caller) -> None:
-    answers = [caller.post("/api_keys", {"name": f"{number}"}) for number in range(50)]
-    assert [answer.status_code for answer in answers] == [201] * 49 + [409]
+    ApiKeyFactory.create_batch(48, community=caller.community, user=caller.user)
+    answers = [caller.post("/api_keys", {"name": f"{number}"}) for number in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 409]
 
     caller.delete(f"/api_keys/{answers[0].json()['id']}")
 
@@ -311,16 +299,3 @@ def test_another_communitys_key_is_not_there(caller: Caller) -> None:
 
     assert refusal(caller.delete(f"/api_keys/{theirs.pk}")) == (404, "not_found")
     assert refusal(caller.post(f"/api_keys/{theirs.pk}/rotate")) == (404, "not_found")
-
-
-def test_keys_differ() -> None:
-    secrets = {keys.new_secret() for _ in range(100)}
-
-    assert len(secrets) == 100
-    assert all(secret.isascii() and len(secret) == 51 for secret in secrets)
-
-
-def test_times_have_no_fractions_of_a_second(caller: Caller) -> None:
-    ApiKey.objects.update(created_at=datetime(2026, 1, 31, 9, 30, 0, 999_999, tzinfo=UTC))
-
-    assert caller.get("/api_keys").json()["data"][0]["created_at"] == "2026-01-31T09:30:00Z"

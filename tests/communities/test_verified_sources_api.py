@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from communities.models import VerifiedSource
 from tests.factories import VerifiedSourceFactory
 from tests.support.caller import Caller
 from tests.support.moments import NOON
@@ -34,10 +33,3 @@ def test_everybody_reads_the_sources_of_their_community_oldest_first(access: str
         "created_at": "2026-01-31T12:00:00Z",
     }
     assert body["pagination"] == {"page": 1, "per_page": 25, "total": 2, "has_more": False}
-
-
-def test_without_sources_the_list_is_empty() -> None:
-    caller = Caller()
-
-    assert caller.get("/verified_sources").json()["data"] == []
-    assert not VerifiedSource.objects.exists()

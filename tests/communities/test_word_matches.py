@@ -74,15 +74,13 @@ TOO_MANY = {"sample": 10, "frequent": 11, "looked_up": 1}
 FREQUENT = {"sample": 10, "frequent": 0, "looked_up": 5_000}
 
 
-@pytest.mark.parametrize("known", [LOOKED_UP, TOO_MANY, FREQUENT])
 @pytest.mark.parametrize(
-    ("term", "expected"),
+    ("term", "expected", "known"),
     [
-        ("sur", set(range(2_000))),
-        ("tenth", set(range(0, 2_000, 10))),
-        ("RARE", RARE),
-        ("tenth rare", {600, 1_990}),
-        ("nowhere", set()),
+        ("tenth", set(range(0, 2_000, 10)), TOO_MANY),
+        ("RARE", RARE, LOOKED_UP),
+        ("tenth rare", {600, 1_990}, FREQUENT),
+        ("nowhere", set(), LOOKED_UP),
     ],
 )
 def test_all_pages_together_hold_every_match_once(

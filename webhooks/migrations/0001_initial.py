@@ -27,6 +27,15 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField()),
                 ('community', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='communities.community')),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('body__isnull', False)), fields=['created_at'], name='event_to_forget'),
+                    models.Index(condition=models.Q(('is_settled', False)), fields=['created_at'], name='event_to_settle'),
+                    models.Index(fields=['type', '-created_at', '-id'], name='event_newest_of_type'),
+                    models.Index(fields=['community', '-created_at', '-id'], name='event_newest_of_community'),
+                    models.Index(condition=models.Q(('person_id__isnull', False)), fields=['community', 'person_id'], name='event_of_person'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Webhook',
@@ -49,6 +58,13 @@ class Migration(migrations.Migration):
                 ('was_active', models.BooleanField(db_default=False, default=False, help_text='Whether it was on when it was deleted.')),
                 ('community', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='communities.community')),
             ],
+            options={
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(models.Q(('previous_secret_expires_at__isnull', True), ('sealed_previous_secret__isnull', True)), models.Q(('previous_secret_expires_at__isnull', False), ('sealed_previous_secret__isnull', False)), _connector='OR'), name='webhook_previous_secret_ends'),
+                    models.CheckConstraint(condition=models.Q(('disabled_reason__isnull', True), ('is_active', False), _connector='OR'), name='webhook_disabled_is_not_active'),
+                    models.CheckConstraint(condition=models.Q(('deleted_at__isnull', True), ('is_active', False), _connector='OR'), name='webhook_deleted_is_not_active'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Delivery',
@@ -71,66 +87,17 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'deliveries',
+                'indexes': [
+                    models.Index(fields=['webhook', '-created_at', '-id'], name='delivery_newest_of_webhook'),
+                    models.Index(condition=models.Q(('due_at__isnull', False)), fields=['webhook', 'partition', 'due_at'], name='delivery_due_in_partition'),
+                    models.Index(condition=models.Q(('due_at__isnull', False), ('even_if_off', True)), fields=['webhook', 'partition'], name='delivery_asked_for_by_hand'),
+                    models.Index(condition=models.Q(('status', 'delivered'), _negated=True), fields=['webhook', 'status', '-created_at'], name='delivery_not_delivered'),
+                    models.Index(condition=models.Q(('is_settled', False)), fields=['created_at'], name='delivery_to_settle'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(models.Q(('due_at__isnull', False), ('status__in', ['pending', 'failed'])), models.Q(('due_at__isnull', True), ('status__in', ['delivered', 'abandoned'])), _connector='OR'), name='delivery_is_due_until_it_is_over'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('status', 'pending'), _negated=True), ('attempt_count', 0), _connector='OR'), name='delivery_pending_is_untried'),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name='event',
-            index=models.Index(condition=models.Q(('body__isnull', False)), fields=['created_at'], name='event_to_forget'),
-        ),
-        migrations.AddIndex(
-            model_name='event',
-            index=models.Index(condition=models.Q(('is_settled', False)), fields=['created_at'], name='event_to_settle'),
-        ),
-        migrations.AddIndex(
-            model_name='event',
-            index=models.Index(fields=['type', '-created_at', '-id'], name='event_newest_of_type'),
-        ),
-        migrations.AddIndex(
-            model_name='event',
-            index=models.Index(fields=['community', '-created_at', '-id'], name='event_newest_of_community'),
-        ),
-        migrations.AddIndex(
-            model_name='event',
-            index=models.Index(condition=models.Q(('person_id__isnull', False)), fields=['community', 'person_id'], name='event_of_person'),
-        ),
-        migrations.AddConstraint(
-            model_name='webhook',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('previous_secret_expires_at__isnull', True), ('sealed_previous_secret__isnull', True)), models.Q(('previous_secret_expires_at__isnull', False), ('sealed_previous_secret__isnull', False)), _connector='OR'), name='webhook_previous_secret_ends'),
-        ),
-        migrations.AddConstraint(
-            model_name='webhook',
-            constraint=models.CheckConstraint(condition=models.Q(('disabled_reason__isnull', True), ('is_active', False), _connector='OR'), name='webhook_disabled_is_not_active'),
-        ),
-        migrations.AddConstraint(
-            model_name='webhook',
-            constraint=models.CheckConstraint(condition=models.Q(('deleted_at__isnull', True), ('is_active', False), _connector='OR'), name='webhook_deleted_is_not_active'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(fields=['webhook', '-created_at', '-id'], name='delivery_newest_of_webhook'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['webhook', 'partition', 'due_at'], name='delivery_due_in_partition'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(condition=models.Q(('due_at__isnull', False), ('even_if_off', True)), fields=['webhook', 'partition'], name='delivery_asked_for_by_hand'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(condition=models.Q(('status', 'delivered'), _negated=True), fields=['webhook', 'status', '-created_at'], name='delivery_not_delivered'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(condition=models.Q(('is_settled', False)), fields=['created_at'], name='delivery_to_settle'),
-        ),
-        migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('due_at__isnull', False), ('status__in', ['pending', 'failed'])), models.Q(('due_at__isnull', True), ('status__in', ['delivered', 'abandoned'])), _connector='OR'), name='delivery_is_due_until_it_is_over'),
-        ),
-        migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', 'pending'), _negated=True), ('attempt_count', 0), _connector='OR'), name='delivery_pending_is_untried'),
         ),
     ]

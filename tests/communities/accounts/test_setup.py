@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from communities.accounts.setup_forms import STEPS
 from communities.models import AuditEntry, Community, CommunitySettings
-from tests.factories import ApiKeyFactory, CommunityFactory, MemberFactory
+from tests.factories import ApiKeyFactory, CommunityFactory
 from tests.support.accounts import Person
-from tests.support.staff import Staff, text_of
+from tests.support.staff import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 
@@ -132,15 +132,6 @@ def test_what_is_wrong_is_said_and_nothing_saved(
     assert not CommunitySettings.objects.filter(pk=club.pk).exists()
 
 
-def test_no_points_and_an_empty_name_of_them(club: Community) -> None:
-    grace = Person("admin", club)
-
-    send(grace, "points", use_xp="off", xp_name="")
-
-    settings = CommunitySettings.objects.get(pk=club.pk)
-    assert (settings.use_xp, settings.xp_name) == (False, "XP")
-
-
 def test_the_history_tells_of_changes_and_of_the_completion(club: Community) -> None:
     grace = Person("admin", club)
 
@@ -170,7 +161,7 @@ def test_whoever_completes_it_last_is_told_by_the_interface(club: Community) -> 
 
 @pytest.mark.parametrize(
     ("access", "status"),
-    [("visitor", 302), ("none", 404), ("stranger", 404), ("member", 403), ("creator", 403)],
+    [("visitor", 302), ("stranger", 404), ("creator", 403)],
 )
 def test_nobody_else_sets_a_community_up(club: Community, access: str, status: int) -> None:
     person = Person("admin", CommunityFactory.create()) if access == "stranger" else Person(access, club)
@@ -186,12 +177,6 @@ def test_nobody_else_sets_a_community_up(club: Community, access: str, status: i
         assert not CommunitySettings.objects.filter(pk=club.pk).exists()
 
 
-def test_there_is_no_other_step(club: Community) -> None:
-    grace = Person("admin", club)
-
-    assert grace.get("account_setup_step", club.pk, "money").status_code == 404
-
-
 def test_the_overview_offers_it_to_admins_until_somebody_completes_it(club: Community) -> None:
     address = reverse("account_setup", args=[club.pk])
     grace, creator = Person("admin", club), Person("creator", club)
@@ -201,31 +186,3 @@ def test_the_overview_offers_it_to_admins_until_somebody_completes_it(club: Comm
 
     assert before == [True, False]
     assert address not in grace.get("account").content.decode()
-
-
-def test_the_home_of_the_admin_offers_it_until_somebody_completes_it(club: Community) -> None:
-    staff = Staff("admin", community=club)
-    address = reverse("account_setup", args=[club.pk])
-    before = staff.read(reverse("admin:index"))
-
-    complete(Person("admin", club))
-
-    after = staff.read(reverse("admin:index"))
-    assert f'href="{address}">Set the community up' in before
-    assert address not in after
-    assert "Done: </span>Set the community up in four short steps" in after
-
-
-def test_what_comes_next_leads_into_the_admin_of_this_community(club: Community) -> None:
-    grace = Person("admin", club)
-    other = CommunityFactory.create(name="A club before it in the alphabet")
-    MemberFactory.create(community=other, user=grace.user, access="admin")
-    complete(grace)
-
-    page = grace.get("account_setup_done", club.pk)
-    survey = grace.client.get(reverse("admin:surveys_project_add"))
-
-    for name in ("admin:surveys_project_add", "admin:communities_member_invite_people", "account_key_new"):
-        assert reverse(name) in page.content.decode()
-    assert grace.client.session["community"] == club.pk
-    assert survey.status_code == 200

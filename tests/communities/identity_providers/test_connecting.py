@@ -17,6 +17,8 @@ from tests.support.identity_providers.server import Platforms
 from tests.support.moments import NOON
 
 OAUTH2 = ["chat", "video", "streaming", "membership"]
+
+
 ALL = [*OAUTH2, "game_store"]
 
 pytestmark = pytest.mark.django_db

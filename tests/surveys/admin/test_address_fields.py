@@ -69,12 +69,7 @@ def test_a_fault_is_told_in_the_words_of_the_form() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "x" * 40,
-        f"a: {', '.join(map(str, range(20)))}",
-        f"a: {'x' * 500}",
-        "\n".join(f"a{n}" for n in range(20)),
-    ],
+    [f"{'x' * 40}: {'x' * 500}, {', '.join(map(str, range(19)))}", "\n".join(f"a{n}" for n in range(20))],
 )
 def test_names_and_values_up_to_the_bounds_are_saved(text: str) -> None:
     made = made_with()
@@ -106,18 +101,10 @@ def test_a_project_that_becomes_anonymous_needs_the_values_of_its_names() -> Non
 
 
 @pytest.mark.parametrize(
-    ("block", "where"),
-    [
-        (USES, "field.campaign (block 2)"),
-        ({**TEXT, "prompt": "From [field.campaign]?"}, "field.campaign (block 2)"),
-        ({**CHOICE, "when_correct": "Well done, [field.campaign]."}, "field.campaign (block 2)"),
-        (
-            {"type": "calculated_block", "prompt": "", "calculated_formula": "[field.campaign] + 1"},
-            "field.campaign (block 2)",
-        ),
-    ],
+    "block", [USES, {"type": "calculated_block", "prompt": "", "calculated_formula": "[field.campaign] + 1"}]
 )
-def test_removing_a_name_that_the_script_uses_is_told_at_once(block: Any, where: str) -> None:
+def test_removing_a_name_that_the_script_uses_is_told_at_once(block: Any) -> None:
+    where = "field.campaign (block 2)"
     made = made_with(TEXT, block, hidden_fields=["campaign", "source"])
 
     page = saved(made, address_fields="source")
@@ -125,15 +112,6 @@ def test_removing_a_name_that_the_script_uses_is_told_at_once(block: Any, where:
     assert "Saved." in page
     assert f"The script still uses {where}, which the page does not take from its address any more" in page
     assert names_of(made) == ["source"]
-
-
-def test_several_names_are_told_with_all_their_blocks() -> None:
-    both = {**TEXT, "prompt": "[field.campaign] [field.source]"}
-    made = made_with(USES, both, both, hidden_fields=["campaign", "source"])
-
-    page = saved(made, address_fields="")
-
-    assert "field.campaign (blocks 1, 2 and 3) and field.source (blocks 2 and 3), which" in page
 
 
 @pytest.mark.parametrize("text", ["campaign\nother", "campaign: mail", "campaign"])

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import html
-import re
 from datetime import timedelta
 
 import pytest
-from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -59,21 +57,6 @@ def test_a_project_that_closes_today_needs_attention(community: Community) -> No
 
     assert "Club evening closes today" in page
     assert "Next week closes" not in page
-
-
-@pytest.mark.parametrize(("provider", "is_told"), [("anthropic", True), ("local", False)])
-def test_low_credits_need_attention_where_ai_costs_any(
-    community: Community, settings: LazySettings, provider: str, is_told: bool
-) -> None:
-    settings.AI_PROVIDER = provider
-    Community.objects.update(bot_credits=1)
-
-    client = client_of(community)
-    link = re.search(r'<a[^>]*href="([^"]+)"[^>]*>\s*1 credit left for AI', home(client))
-
-    assert bool(link) == is_told
-    if link:
-        assert client.get(link[1]).status_code == 200
 
 
 def test_role_member_sees_open_projects_and_no_first_steps(community: Community) -> None:

@@ -10,9 +10,9 @@ import pytest
 from django.urls import reverse
 
 from communities.models import Community
-from surveys.ai.provider import Claim, ProviderError, ResultsQuestion
+from surveys.ai.provider import Claim, ResultsQuestion
 from surveys.models import Generation
-from surveys.services.ai_work import generation, writing
+from surveys.services.ai_work import generation
 from tests.support.caller import Caller
 from tests.support.moments import NOON
 from tests.support.staff import Staff, text_of
@@ -115,27 +115,6 @@ def test_an_answer_that_was_seen_is_paid_and_one_that_was_not_is_given_back(
         assert (Generation.objects.count(), scene.credits) == (0, left)
 
 
-def test_what_cannot_be_told_and_what_failed_is_said(monkeypatch: Any, settings: Any) -> None:
-    scene = Scene()
-    answering(monkeypatch, settings)
-    first = scene.ask("Do older people like it less?", "1")
-    work()
-    told = text_of(scene.see(first))
-    Generation.objects.all().delete()
-    monkeypatch.setattr(writing, "_answer", _down)
-    second = scene.ask("And now?", "2")
-    work()
-    failed = text_of(scene.see(second))
-
-    assert "This cannot be told from these data." in told
-    assert "The provider is down." in failed
-    assert scene.credits == 4
-
-
-def _down(job: Generation) -> dict[str, object]:
-    raise ProviderError("The provider is down.")
-
-
 def test_a_form_that_is_sent_twice_asks_once(monkeypatch: Any, settings: Any) -> None:
     scene = Scene()
     answering(monkeypatch, settings)
@@ -168,18 +147,6 @@ def test_too_few_credits_are_told_and_what_was_typed_stays(monkeypatch: Any, set
     assert refused.status_code == 402
     assert 'value="How &lt;was&gt; it?"' in refused.content.decode()
     assert "This takes 1 credit" in text_of(refused)
-
-
-def test_the_box_says_what_an_answer_costs(monkeypatch: Any, settings: Any) -> None:
-    scene = Scene()
-    page = scene.address("results")
-
-    local = text_of(scene.staff.client.get(page))
-    provide(monkeypatch, settings)
-    paid = text_of(scene.staff.client.get(page))
-
-    assert "No language model is connected: figures are found by the words of the question." in local
-    assert "An answer costs 1 credit; the community has 5 left." in paid
 
 
 def test_whoever_sees_shared_results_asks_them_alone(monkeypatch: Any, settings: Any) -> None:

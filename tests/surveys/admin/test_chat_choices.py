@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.urls import reverse
 from django.utils import timezone
 
 from communities.models import Member
@@ -18,7 +17,6 @@ from tests.support.chat.community import ChatCommunity
 from tests.support.chat.server import Platform
 from tests.support.chat.world import ADMINISTRATOR, VOICE
 from tests.support.staff import Staff, text_of
-from xp.models import Achievement
 
 pytestmark = pytest.mark.django_db
 QUESTION = {"type": "single_punch", "prompt": "Tea?", "options": [{"value": "Yes"}]}
@@ -64,15 +62,6 @@ def test_the_channel_and_roles_have_names(chat: ChatCommunity, staff: Staff) -> 
     for name in ("Helper", "Moderator", "Colloquy"):
         assert name in page
     assert "A message is posted to a channel of the community’s server, and people answer there." in page
-
-
-def test_roles_that_cannot_be_given_are_shown_with_the_reason(chat: ChatCommunity, staff: Staff) -> None:
-    page = _tab(staff, chat.create(QUESTION), "rewards")
-
-    assert f'<option value="{chat.helper.id}">Helper</option>' in page
-    assert "Moderator: would let people administrate the server" in page
-    moderator = next(role for role in chat.platform.world.roles.values() if role.name == "Moderator")
-    assert f'<option value="{moderator.id}" disabled>' in page
 
 
 def test_what_is_chosen_is_saved(chat: ChatCommunity, staff: Staff) -> None:
@@ -146,38 +135,6 @@ def test_without_a_server_the_fields_take_ids(chat: ChatCommunity, staff: Staff,
     assert "once this installation has an application on Discord" in _tab(staff, project, "delivery")
 
 
-def test_the_opening_says_the_names_of_roles(chat: ChatCommunity, staff: Staff) -> None:
-    project = chat.create(QUESTION)
-    _save(staff, project, "delivery", required_role_ids=[chat.helper.id])
-
-    assert "They need this role: Helper." in text_of(
-        staff.client.get(f"/admin/surveys/project/{project.pk}/open/")
-    )
-
-
-def test_achievements_have_roles_by_name_too(chat: ChatCommunity, staff: Staff) -> None:
-    page = staff.client.get(reverse("admin:xp_achievement_add")).content.decode()
-    assert f'<option value="{chat.helper.id}">Helper</option>' in page
-    assert "Moderator: would let people administrate the server" in page
-
-    staff.post("xp_achievement_add", name="Helpful", number="7", role_id=chat.helper.id)
-
-    made = Achievement.objects.get()
-    assert made.role_id == chat.helper.id
-    assert "Helper" in text_of(staff.get("xp_achievement_changelist"))
-    assert "Helper" in text_of(staff.get("xp_achievement_change", made.pk))
-
-
-def test_a_new_role_is_found_when_it_is_chosen(chat: ChatCommunity, staff: Staff) -> None:
-    project = chat.create(QUESTION)
-    new = chat.platform.world.add_role("New", position=3)
-    assert new.id not in _tab(staff, project, "rewards")
-
-    guilds.refresh(community_id=chat.community.pk, at=timezone.now())
-
-    assert new.id in _tab(staff, project, "rewards")
-
-
 def test_the_channel_is_chosen_where_it_is_opened(chat: ChatCommunity, staff: Staff) -> None:
     project = chat.create(QUESTION, invitation={"post_channel_id": None})
     page = staff.client.get(f"/admin/surveys/project/{project.pk}/open/")
@@ -229,16 +186,6 @@ def test_a_script_that_does_not_fit_the_chat_is_named_with_the_way_there(
     told = text_of(page)
     assert "Block 1 of the script: The list of options must hold at most 25" in told
     assert f'href="/admin/surveys/project/{project.pk}/script/"' in page.content.decode()
-
-
-@pytest.mark.parametrize("written", ["#ff8800", "ff8800"])
-def test_a_colour_is_taken_with_its_sign_or_without(chat: ChatCommunity, staff: Staff, written: str) -> None:
-    project = chat.create(QUESTION)
-
-    assert _save(staff, project, "delivery", border_color=written).status_code == 302
-
-    project.refresh_from_db()
-    assert (project.delivery or {})["invitation"]["border_color"] == "ff8800"
 
 
 def test_further_questions_that_privacy_forbids_are_called_as_in_the_editor(

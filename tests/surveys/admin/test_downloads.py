@@ -20,16 +20,6 @@ from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db
 
-SCALE = {"type": "rating", "prompt": "How was it?"}
-PAGES = [
-    "results",
-    "results_analyse",
-    "results_analysis",
-    "results_export",
-    "results_counting",
-    "results_exported",
-]
-
 
 @pytest.fixture
 def client():
@@ -75,18 +65,6 @@ def test_the_number_of_rows_is_told_before_and_long_files_are_watched(client, mo
     assert f'data-watch="{tab(made.pk, "results_exported")}" data-rows="2"' in long
 
 
-def test_a_watched_file_tells_how_many_rows_are_written(client, redis):
-    made = scenario.project(CHOICE)
-    respond(made, 0, times=3)
-    watch = "?watch=0d4f6ab7-5a5f-4a52-8f0b-6e5f8a1f6f0e"
-    before = client.get(tab(made.pk, "results_exported") + watch).json()
-
-    list(client.get(tab(made.pk, "results_export") + watch + "&format=csv").streaming_content)
-
-    assert before == {"rows": None}
-    assert client.get(tab(made.pk, "results_exported") + watch).json() == {"rows": 3}
-
-
 def test_too_many_downloads_are_refused_in_words(client, monkeypatch):
     made = scenario.project(CHOICE)
     monkeypatch.setattr("communities.gate.downloads._slots", Slots(2))
@@ -119,20 +97,6 @@ def test_a_file_is_streamed_with_the_selection_under_its_name(client, monkeypatc
     ((said),) = asked
     assert (said["options"].format, said["options"].with_bom) == ("csv", True)
     assert said["selection"] == figures.Selection(covers="completed", provider="web")
-
-
-@pytest.mark.parametrize("query", ["?format=exe", "?format=csv&submitted_after=never"])
-def test_a_file_that_cannot_be_made_is_not_found(client, query):
-    assert client.get(tab(scenario.project(CHOICE).pk, "results_export") + query).status_code == 404
-
-
-def test_a_file_holds_the_responses(client):
-    made = scenario.project(CHOICE)
-    respond(made, 1)
-
-    whole = b"".join(client.get(tab(made.pk, "results_export") + "?format=csv").streaming_content)
-
-    assert b"green" in whole
 
 
 def test_a_workbook_without_room_for_all_columns_is_refused_with_a_sentence(client, monkeypatch):
@@ -199,21 +163,6 @@ def test_every_kind_of_file_is_offered_and_comes(client, format):
     assert f"?format={format}&status=completed" in seen
     assert '<input type="hidden" name="status" value="completed">' in seen
     assert "Choose what is in the file" in seen
-
-
-@pytest.mark.parametrize("query", ["?format=json&values=codes", "?format=ndjson&form=long"])
-def test_a_file_that_the_form_does_not_offer_is_not_found(client, query):
-    assert client.get(tab(scenario.project(CHOICE).pk, "results_export") + query).status_code == 404
-
-
-def test_an_spss_file_has_no_row_for_each_answer(client):
-    made = scenario.project(CHOICE)
-    respond(made, 1)
-
-    response = client.get(tab(made.pk, "results_export") + "?format=sav&form=long")
-
-    assert response.status_code == 400
-    assert "An SPSS file has one response in a row." in response.content.decode()
 
 
 def test_an_spss_file_that_would_be_too_large_is_refused_in_words(client, monkeypatch):

@@ -6,21 +6,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from communities.models import Community, CommunitySettings
-from surveys.engine.script import ActionConfig
+from communities.models import Community
 from surveys.models import Project
-from tests.factories import VerifiedSourceFactory
 from tests.support.staff import Staff, text_of
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import LIST, draft, project_staff, send, tab
 from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db
-GIVES_XP = {
-    "type": "action_block",
-    "action_kind": "give_xp",
-    "action_config": ActionConfig(xp_amount=5),
-}
 
 
 @pytest.fixture(scope="module")
@@ -55,18 +48,6 @@ def test_what_the_script_warns_of_is_said_before_opening_and_does_not_hinder_it(
     assert Project.objects.get(pk=made.pk).status == "active"
 
 
-def test_what_the_editor_hints_at_is_said_before_opening_too(staff: Staff) -> None:
-    hidden = {"type": "rating", "name": "nights", "precondition": 'plays = "no"'}
-    made = scenario.project(
-        {"type": "single_punch", "name": "plays", "options": ["yes", "no"]},
-        hidden,
-        {"type": "calculated_block", "name": "total", "calculated_formula": "[nights] * 2"},
-        status="inactive",
-    )
-
-    assert "is not shown to everybody" in staff.read(tab(made.pk, "open"))
-
-
 def test_a_time_to_come_is_said_before_opening_and_a_past_one_is_not(staff: Staff) -> None:
     project = draft()
     send(
@@ -98,12 +79,8 @@ def test_a_time_to_come_is_said_before_opening_and_a_past_one_is_not(staff: Staf
     ("fields", "sentence"),
     [
         ({"type": "poll"}, "When do voters see how others voted?"),
-        ({"type": "poll", "poll_results_mode": "public"}, "also before they vote. You can change this"),
-        ({"type": "poll", "poll_results_mode": "voters_only"}, "Those who voted see the totals. You can"),
         ({"type": "poll", "poll_results_mode": "hidden"}, "The poll shows its totals once it is closed. You"),
-        ({"type": "poll", "privacy_mode": "anonymous"}, "once it is closed. You can change this below."),
         ({"share_results": True}, "Its totals are shared: members, and everybody with the address"),
-        ({"privacy_mode": "transparent"}, "Members of the community can see its results."),
         ({"privacy_mode": "anonymous"}, "Only the authors and the community’s admins see its results"),
     ],
 )
@@ -113,16 +90,6 @@ def test_who_sees_the_results_is_said_before_opening(
     project = draft(**fields)
 
     assert sentence in staff.read(tab(project.pk, "open"))
-
-
-@pytest.mark.parametrize("mode", ["public", "voters_only", "hidden"])
-def test_who_sees_the_votes_is_written_as_a_poll_opens(staff: Staff, mode: str) -> None:
-    poll = draft(type="poll")
-
-    send(staff, poll, "open", poll_results_mode=mode)
-
-    poll.refresh_from_db()
-    assert (poll.status, poll.poll_results_mode) == ("active", mode)
 
 
 def test_the_channel_of_the_chat_is_asked_for_only_where_it_is_used(staff: Staff) -> None:
@@ -137,45 +104,6 @@ def test_the_channel_of_the_chat_is_asked_for_only_where_it_is_used(staff: Staff
     project.refresh_from_db()
     assert project.status == "active"
     assert "78" not in str(project.delivery)
-
-
-def test_the_button_says_whether_it_opens_now_or_later(staff: Staff) -> None:
-    page = staff.read(tab(draft().pk, "open"))
-
-    assert '<span class="opens-now">Open</span><span class="opens-later">Schedule the opening</span>' in page
-
-
-@pytest.mark.parametrize("uses_xp", [True, False])
-def test_xp_is_promised_only_where_the_community_gives_any(staff: Staff, uses_xp: bool) -> None:
-    project = draft(rewards={"use_xp": True})
-    CommunitySettings.objects.update_or_create(
-        community=staff.community, defaults={"use_xp": uses_xp, "xp_name": "Tempi"}
-    )
-
-    page = staff.read(tab(project.pk, "open"))
-
-    assert ("Completing it gives Tempi." in page) is uses_xp
-    assert ("Completing it gives" in page) is uses_xp
-
-
-def test_what_else_is_asked_of_the_audience_is_said_before_opening_and_under_share(staff: Staff) -> None:
-    project, source = draft(), VerifiedSourceFactory.create(community=staff.community, label="Patrons")
-    send(staff, project, "delivery", required_role_ids="17\n18", verified_source_ids=[str(source.pk)])
-
-    for name in ("open", "share"):
-        page = staff.read(tab(project.pk, name))
-        assert "They need one of these roles: 17, 18." in page
-        assert "“Patrons”" in page
-
-
-def test_a_project_for_members_says_how_they_get_in(staff: Staff) -> None:
-    project = draft()
-
-    send(staff, project, "open", participation="private")
-
-    assert "come by a personal link" in staff.read(tab(project.pk, "share"))
-    assert staff.read(tab(project.pk, "open")).count("come by a personal link") == 1
-    assert Project.objects.get(pk=project.pk).participation == "private"
 
 
 def test_opening_at_a_time(staff: Staff) -> None:
@@ -193,13 +121,6 @@ def test_an_opening_in_the_past_is_refused_at_its_field(staff: Staff) -> None:
     page = send(staff, draft(), "open", opening_mode="scheduled", opening_time="2020-01-01T10:00")
 
     assert "Opening time must lie in the future." in str(page.context["form"].errors["opening_time"])
-
-
-def test_opening_in_the_chat_needs_a_channel(staff: Staff) -> None:
-    page = send(staff, draft(), "open", response_channel="chat")
-
-    assert "is required if" in str(page.context["form"].errors)
-    assert "`" not in str(page.context["form"].errors)
 
 
 def test_an_empty_script_hinders_and_leads_to_the_editor(staff: Staff) -> None:
@@ -238,10 +159,9 @@ def test_a_script_that_only_the_editor_has_is_to_be_saved_first(staff: Staff) ->
     assert "Its saved script has no question yet." in page.context["facts"][0]
 
 
-@pytest.mark.parametrize("type", ["convo", "poll"])
-def test_no_tab_counts_questions_that_the_saved_script_does_not_have(staff: Staff, type: str) -> None:
-    project = scenario.project(status="inactive", delivery=None, type=type)
-    tabs = ["open", "delivery", "look", "rewards", "results", "responses", "share", "history", "script"]
+def test_no_tab_counts_questions_that_the_saved_script_does_not_have(staff: Staff) -> None:
+    project = scenario.project(status="inactive", delivery=None)
+    tabs = ["open", "delivery", "results", "share", "script"]
 
     pages = [staff.read(tab(project.pk, name)) for name in tabs]
 

@@ -57,17 +57,3 @@ def test_planned_openings_and_closings_are_named_with_both_times(staff: Staff) -
     assert f'<a href="{tab(waits.pk, "delivery")}">Waits</a>' in page.content.decode()
     waits.refresh_from_db()
     assert (waits.opens_at, waits.closes_at) == (SUMMER, WINTER)
-
-
-@pytest.mark.parametrize("zone", ["Europe/Berlin", "Europe/Oslo"])
-def test_nothing_is_said_where_the_clock_shows_the_same(staff: Staff, zone: str) -> None:
-    project("Waits", opens_at=SUMMER, closes_at=WINTER)
-
-    assert "another time of day in" not in text_of(move_to(staff, zone))
-
-
-def test_a_long_list_is_cut(staff: Staff) -> None:
-    for n in range(12):
-        project(f"Waits {n}", opens_at=SUMMER)
-
-    assert "and 2 others." in text_of(move_to(staff, "UTC"))

@@ -1,7 +1,5 @@
 """The forms of a project's tabs: each field is saved by its path, and refusals are shown at their fields."""
 
-import re
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,22 +7,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from communities.models import Community, VerifiedSource
-from surveys.engine.script import ActionConfig
 from surveys.models import Project
 from surveys.services.ground import field_groups
 from surveys.services.representations.project import project_as_json
 from tests.factories import CommunitySettingsFactory, MemberFactory, VerifiedSourceFactory
 from tests.support.staff import Staff
 from tests.support.surveys import scenario
-from tests.support.surveys.project_tabs import LIST, draft, form_of, project_staff, send, send_by_turns, tab
+from tests.support.surveys.project_tabs import draft, form_of, project_staff, send, send_by_turns, tab
 from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db
-GIVES_XP = {
-    "type": "action_block",
-    "action_kind": "give_xp",
-    "action_config": ActionConfig(xp_amount=5),
-}
 
 
 @pytest.fixture(scope="module")
@@ -151,21 +143,11 @@ def test_verified_sources_are_chosen_and_removed_ones_stay_until_they_are_unchos
     assert at(told(project), "delivery.audience.verified_source_ids") == [first.pk]
 
 
-def test_buckets_are_lines(staff: Staff) -> None:
-    project = draft()
-
-    send(staff, project, "rewards", scoring_enabled="on", buckets="Strategy\n\nTactics ")
-
-    assert [each["name"] for each in told(project)["scoring"]["buckets"]] == ["Strategy", "Tactics"]
-
-
 def test_what_is_wrong_is_said_at_the_field_and_nothing_typed_is_lost(staff: Staff) -> None:
     project = draft()
     before = told(project)
     wrong: list[tuple[str, dict[str, Any], str, str]] = [
         ("delivery", {"border_color": "red"}, "border_color", "Colour"),
-        ("delivery", {"image_url": "ftp://x"}, "image_url", ""),
-        ("delivery", {"post_channel_id": "x"}, "post_channel_id", "Channel"),
         (
             "delivery",
             {"opening_mode": "scheduled"},
@@ -178,11 +160,8 @@ def test_what_is_wrong_is_said_at_the_field_and_nothing_typed_is_lost(staff: Sta
             "closing_time",
             "Closing time must lie in the future.",
         ),
-        ("delivery", {"max_completes_per_user": "0"}, "max_completes_per_user", "greater than or equal to 1"),
         ("delivery", {"verified_source_ids": ["7"]}, "verified_source_ids", "not one of the available"),
-        ("look", {"name": " "}, "name", "required"),
         ("look", {"chart_emoji": "♞♞"}, "chart_emoji", "Sign of a bar must be one visible character."),
-        ("rewards", {"achievement_id": "0"}, "achievement_id", "Number of the achievement"),
         ("rewards", {"buckets": "A\na"}, "buckets", "Buckets must have"),
     ]
 
@@ -209,17 +188,6 @@ def test_two_people_who_change_different_fields_keep_both(staff: Staff) -> None:
     assert (presentation["theme_id"], presentation["branding"]) == (4, "Us")
 
 
-def test_nothing_is_written_where_nothing_was_changed(staff: Staff) -> None:
-    project = draft()
-    before = told(project)
-
-    for name in ("delivery", "look", "rewards", "share"):
-        done = send(staff, project, name)
-        assert done.status_code == 302
-
-    assert told(project) == before
-
-
 def test_privacy_does_not_change_once_there_are_responses(staff: Staff) -> None:
     project = scenario.project(CHOICE, TEXT)
     scenario.say(scenario.begin(project, "a"), 0)
@@ -241,26 +209,6 @@ def test_premium_fields_are_locked_on_the_basic_tier_and_say_so(staff: Staff) ->
     invitation = told(project)["delivery"]["invitation"]
     assert "this community is on the basic tier" in page
     assert (invitation["footer"], invitation["message"]) == (None, "Come!")
-
-
-@pytest.mark.parametrize("name", ["delivery", "open"])
-def test_who_sees_the_votes_is_asked_where_a_poll_is_set_up_and_opened(staff: Staff, name: str) -> None:
-    poll, survey = draft(type="poll"), draft()
-
-    page = staff.read(tab(poll.pk, name))
-
-    assert "When do voters see how others voted?" in page
-    assert re.search(r'name="poll_results_mode" value="hidden"[^>]*checked', page)
-    assert "poll_results_mode" not in staff.read(tab(survey.pk, name))
-    assert "poll_results_mode" not in staff.read(tab(poll.pk, "share"))
-
-
-def test_who_sees_the_votes_is_saved(staff: Staff) -> None:
-    poll = draft(type="poll")
-
-    send(staff, poll, "delivery", poll_results_mode="voters_only")
-
-    assert told(poll)["settings"]["poll_results_mode"] == "voters_only"
 
 
 def test_times_are_read_in_the_communitys_zone(staff: Staff) -> None:
@@ -302,16 +250,6 @@ def test_a_creator_reads_the_settings_of_others_and_writes_none(staff: Staff, na
     assert 'type="submit" class="button">Save' not in page
     assert creator.client.post(tab(project.pk, name), {}).status_code == 403
     assert creator.client.post(tab(project.pk, "share_new_address"), {}).status_code == 403
-
-
-def test_a_double_award_is_warned_of(staff: Staff) -> None:
-    project = scenario.project({**GIVES_XP, "name": "bonus", "prompt": "+5"}, CHOICE)
-    Project.objects.filter(pk=project.pk).update(rewards={"use_xp": True})
-
-    page = staff.read(tab(project.pk, "rewards"))
-
-    assert "People get XP twice." in page
-    assert "bonus" in page
 
 
 def test_a_new_address_of_the_results_replaces_the_old_one(staff: Staff) -> None:
@@ -377,21 +315,6 @@ def test_what_no_calendar_and_no_database_holds_is_refused_at_its_field(
     assert told(project)["delivery"] is None
 
 
-def test_a_project_that_closes_at_the_end_of_time_is_shown_in_every_zone(staff: Staff) -> None:
-    CommunitySettingsFactory.create(community=staff.community, time_zone="Asia/Tokyo")
-    project = draft()
-    never = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
-    closing = {"mode": "scheduled", "time": "9999-12-31T23:59:59Z"}
-    delivery = {**field_groups.empty("delivery"), "closing": closing}
-    Project.objects.filter(pk=project.pk).update(status="active", closes_at=never, delivery=delivery)
-
-    for address in ("/admin/", LIST, tab(project.pk, "delivery"), tab(project.pk, "share")):
-        staff.read(address)
-    send(staff, project, "delivery", message="Come!")
-
-    assert told(project)["delivery"]["closing"]["time"] == "9999-12-31T23:59:59Z"
-
-
 def test_saving_another_field_keeps_the_seconds_of_a_time(staff: Staff) -> None:
     project = draft()
     opening = {"mode": "scheduled", "time": "2999-01-31T09:30:15Z"}
@@ -419,24 +342,6 @@ def test_values_from_the_address_are_shown_as_they_were_written_and_faults_stand
         assert message in page
         assert f">\n{wrong}" in page or f">{wrong}" in page
     assert told(made)["settings"]["hidden_fields"] == {"campaign": ["mail", "poster"]}
-
-
-@pytest.mark.parametrize(
-    ("fields", "points_there"),
-    [({"scoring_enabled": True}, True), ({}, False), ({"scoring_enabled": True, "type": "poll"}, False)],
-)
-def test_scoring_points_to_where_graded_answers_stay(
-    staff: Staff, fields: dict[str, Any], points_there: bool
-) -> None:
-    made = draft(**fields)
-
-    rewards = staff.client.get(tab(made.pk, "rewards")).content.decode()
-    delivery = staff.client.get(tab(made.pk, "delivery")).content.decode()
-
-    assert (f'href="{tab(made.pk, "delivery")}#id_lock_graded_answers"' in rewards) == points_there
-    assert ("Words after the answer" in rewards) == points_there
-    assert ("An answer without such words can be changed." in delivery) == points_there
-    assert ('id="id_lock_graded_answers"' in delivery) == points_there
 
 
 def test_graded_answers_stay_unless_the_author_lets_them_be_changed(staff: Staff) -> None:

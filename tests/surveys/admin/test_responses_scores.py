@@ -4,12 +4,11 @@ import re
 
 import pytest
 
-from surveys.models import Conversation, Project
+from surveys.models import Project
 from tests.support import caller as api
 from tests.support.caller import Caller
 from tests.support.surveys import scenario
-from tests.support.surveys.project_tabs import client_as, look, superuser, tab
-from tests.support.surveys.scenario import CHOICE
+from tests.support.surveys.project_tabs import client_as, look, superuser
 
 pytestmark = pytest.mark.django_db
 
@@ -59,40 +58,6 @@ def test_the_list_tells_the_points_of_the_first_buckets(client, keys, buckets):
     assert cells(look(client, made, page="responses"), "Score") == [f"{total} {buckets}"]
 
 
-def test_buckets_are_in_the_order_of_the_project(client):
-    made = scored(keys=("strategy", "wit"), scoring={"buckets": [{"name": "Strategy"}, {"name": "Wit"}]})
-    answered(made, 0)
-
-    assert cells(look(client, made, page="responses"), "Score") == ["4 of 9 Strategy 2 · Wit 2"]
-
-
-def test_the_name_of_a_bucket_is_no_markup_in_the_list(client):
-    made = scored(keys=("<b>wit", "calm"))
-    answered(made, 0)
-
-    shown = client.get(tab(made.pk, "responses")).content.decode()
-
-    assert "&lt;b&gt;wit 2" in shown.lower()
-    assert "<b>wit" not in shown.lower()
-
-
-def test_a_response_from_before_scoring_has_no_score_in_the_list(client):
-    made = scored()
-    key = answered(made, 0)
-    row = Conversation.objects.get(pk=key)
-    row.state.pop("scores")
-    row.save(update_fields=["state"])
-
-    assert cells(look(client, made, page="responses"), "Score") == ["–"]
-
-
-def test_scores_are_no_column_where_nothing_is_scored(client):
-    made = scenario.project(CHOICE)
-    answered(made, 0)
-
-    assert cells(look(client, made, page="responses"), "Score") == []
-
-
 def test_a_member_is_told_no_scores_in_the_list():
     made = scored(privacy_mode="transparent")
     Project.objects.filter(pk=made.pk).update(community=scenario.community())
@@ -102,13 +67,3 @@ def test_a_member_is_told_no_scores_in_the_list():
 
     assert cells(shown["creator"], "Score") == ["2 of 4.5"]
     assert cells(shown["member"], "Score") == []
-
-
-def test_scores_in_the_list_cost_one_query_for_all(client, django_assert_max_num_queries):
-    made = scored()
-    for _ in range(8):
-        answered(made, 0)
-    look(client, made, page="responses")
-
-    with django_assert_max_num_queries(19):
-        look(client, made, page="responses")

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from surveys.models import ResultsCount
-from surveys.services.results import figures, very_large
+from surveys.services.results import very_large
 from tests.support.caller import Caller
 from tests.support.staff import Staff
 from tests.support.surveys.panel import panel, people
@@ -47,24 +47,6 @@ def test_scores_and_results_stand_before_the_questions(client: Client) -> None:
     assert html.index('id="score-3"') < html.index(">Total<")
     assert "1.8 of 3" in html
     assert ">much<" in html.replace("\n", "").replace(" ", "")
-
-
-def test_without_an_answer_a_card_says_that_nobody_has_a_score(client: Client) -> None:
-    html = page(client, quiz(Caller(), []))
-
-    assert html.count("Nobody has one yet") == 5
-
-
-def test_without_scoring_there_is_no_section(client: Client, project: dict[str, Any]) -> None:
-    assert 'id="scores"' not in page(client, project)
-
-
-def test_the_tab_says_whose_scores_they_are(client: Client) -> None:
-    project = quiz(Caller())
-
-    assert "Of completed responses, as they stood at the end." in page(client, project)
-    partial = page(client, project, "?status=partial")
-    assert "Of partial responses, as they stand now." in " ".join(partial.split())
 
 
 def another_creator(caller: Caller) -> Client:
@@ -148,8 +130,6 @@ def test_declared_fields_are_offered_first_with_the_values_that_exist(
 @pytest.mark.parametrize(
     ("query", "count"),
     [
-        ("?field.customer==acme", 2),
-        ("?field.customer=none", 1),
         ("?field.customer=", 5),
         ("?field.customer==nobody", 0),
         ("?field.customer==acme&field.plan=none", 1),
@@ -159,13 +139,6 @@ def test_a_field_filters(client: Client, project: dict[str, Any], query: str, co
     html = page(client, project, query)
 
     assert f"<dd>{count}</dd>" in html
-
-
-def test_a_field_divides(client: Client, project: dict[str, Any]) -> None:
-    html = page(client, project, "?segment_by=field.customer")
-
-    assert "Compared by: customer" in html
-    assert "Not given" in html
 
 
 def test_numbers_times_and_scores_are_compared_in_bands(client: Client) -> None:
@@ -194,8 +167,6 @@ def test_wrong_bands_are_told_at_their_field(client: Client, project: dict[str, 
     "query",
     [
         "?field.town==Rome",
-        "?segment_by=field.town",
-        "?field.customer=acme",
         "?field.customer==a%00b",
         f"?field.customer=={'x' * 501}",
         "?segment_by=nonsense",
@@ -205,18 +176,6 @@ def test_an_unknown_field_or_value_is_told_at_the_form(
     client: Client, project: dict[str, Any], query: str
 ) -> None:
     assert "There is a problem" in page(client, project, query, status=400)
-
-
-def test_each_fault_is_told_at_the_form(
-    client: Client, project: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(figures, "MAX_FIELD_SEGMENTS", 1)
-
-    html = page(client, project, "?field.zzz==1&field.yyy==1&segment_by=field.customer", status=400)
-
-    assert html.count("no response has it.") == 4  # in the summary and at the menu
-    assert html.count("more than 1 segments") == 2
-    assert "<dd>5</dd>" in html
 
 
 @pytest.mark.parametrize(("count", "status"), [(20, 200), (21, 400)])
@@ -239,29 +198,3 @@ def test_more_than_twenty_filters_by_field_are_told_at_the_form(
     query = "?" + "&".join(f"field.{name}=none" for name in names)
 
     assert "Results are filtered by at most 20 fields." in page(client, project, query, 400)
-
-
-def test_a_file_has_the_responses_that_the_field_selects(client: Client, project: dict[str, Any]) -> None:
-    address = tab(int(project["id"]), "results_export")
-
-    response = client.get(f"{address}?format=ndjson&field.customer==acme")
-    lines = b"".join(response.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
-
-    assert len(lines) == 2
-    assert all('"customer":"acme"' in line.replace(" ", "") for line in lines)
-
-
-@pytest.mark.parametrize(("chosen", "shown"), [("=acme", ["A"]), ("none", ["B"]), ("", ["A", "B"])])
-def test_written_answers_are_those_that_the_field_selects(
-    client: Client, chosen: str, shown: list[str]
-) -> None:
-    caller = Caller()
-    text = {"type": "open_text", "prompt": "Why?"}
-    project = caller.make_open(text, delivery={"audience": {"participation": "open_web"}})
-    answer(caller, project, ({"customer": "acme", "a__b": "1", "0": "x"}, "Words of A"))
-    answer(caller, project, ({}, "Words of B"))
-
-    html = page(client, project, f"?field.customer={chosen}")
-
-    assert [each for each in "AB" if f"Words of {each}" in html] == shown
-    assert "Words of A" in page(client, project, "?field.a__b==1&field.0==x")

@@ -14,10 +14,8 @@ from surveys.services.ai_work.codebook import ThemeChange
 from tests.support.actors import superuser_actor
 from tests.support.moments import NOON
 from tests.support.staff import hidden, text_of
-from tests.support.surveys import scenario
-from tests.support.surveys.project_tabs import client_as, look, superuser, tab
+from tests.support.surveys.project_tabs import client_as, superuser, tab
 from tests.support.surveys.read_answers import TITLES, read_survey, theme
-from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -85,34 +83,6 @@ def rename_meanwhile(made: Project, old: str, new: str) -> None:
     )
 
 
-# --- The results ------------------------------------------------------------------------------------------
-
-
-def test_a_question_leads_editors_to_its_themes(client: Any, made: Project) -> None:
-    assert f'<a href="{themes_page(made)}">Edit the themes' in look(client, made)
-    assert themes_page(made) not in look(client_as("creator", made), made)
-
-
-def test_a_question_without_themes_says_what_to_do(client: Any) -> None:
-    made = scenario.project(TEXT)
-    scenario.say(scenario.begin(made), "Slow")
-
-    shown = " ".join(look(client, made).split())
-
-    assert "Start an analysis above: it names themes." in shown
-    assert f'<a href="{themes_page(made)}">Add themes' in shown
-
-
-def test_questions_of_the_intro_have_no_themes(client: Any) -> None:
-    made = scenario.project({**TEXT, "section": "intro"}, CHOICE)
-    block = made.blocks.get(type="open_text").pk
-
-    assert client.get(tab(made.pk, "results_themes", block)).status_code == 404
-    assert (
-        client.get(tab(made.pk, "results_themes", made.blocks.get(type="single_punch").pk)).status_code == 404
-    )
-
-
 # --- The answers ------------------------------------------------------------------------------------------
 
 
@@ -127,10 +97,7 @@ def test_answers_tell_their_themes_and_their_sentiment(client: Any, made: Projec
     ("query", "found"),
     [
         ("theme=Price", ["Dear", "Slow and dear"]),
-        ("theme=none", ["Nothing"]),
-        ("sentiment=negative", ["Slow and dear"]),
         ("theme=Price&sentiment=positive", ["Dear"]),
-        ("theme=99999999", ["Dear", "Nothing", "Slow and dear"]),
     ],
 )
 def test_answers_are_found_by_theme_and_sentiment(
@@ -139,16 +106,6 @@ def test_answers_are_found_by_theme_and_sentiment(
     shown = client.get(f"{answers_page(made)}?{query.replace('Price', str(theme(made, 'Price')))}")
 
     assert texts(shown) == found
-
-
-def test_answers_are_found_by_theme_among_many_too(
-    client: Any, made: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("surveys.services.results.written.FEW", 1)
-
-    shown = client.get(f"{answers_page(made)}?theme={theme(made, 'Price')}&sentiment=positive")
-
-    assert texts(shown) == ["Dear"]
 
 
 def test_a_response_tells_the_themes_of_its_answer(client: Any, made: Project) -> None:
@@ -203,10 +160,7 @@ def test_the_page_says_what_the_next_analysis_reads_and_its_price(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"title_Price": ""}, "Type a title, or choose to remove the theme."),
         ({"title_Price": "SPEED"}, "Another theme has this title."),
-        ({"title_Price": "x" * 81}, "at most 80 characters"),
-        ({"description_new0": "Who serves."}, "leave the description empty too"),
         ({"fate_Price": "remove", "fate_Speed": "into-PRICE"}, "Choose a theme that stays"),
     ],
 )
@@ -281,16 +235,6 @@ def test_a_form_that_is_sent_twice_adds_one_theme(client: Any, made: Project) ->
     assert titles(made) == ["Cost", "Speed", "Staff"]
 
 
-def test_a_part_of_the_form_leaves_the_other_themes_as_they_are(client: Any, made: Project) -> None:
-    price = theme(made, "Price")
-    form = form_of(client, made, title_Speed="Waiting")
-    part = {name: value for name, value in form.items() if not name.endswith(f"_{price}")}
-
-    client.post(themes_page(made), part)
-
-    assert sorted(titles(made)) == ["Price", "Waiting"]
-
-
 # --- Putting an answer right ------------------------------------------------------------------------------
 
 
@@ -312,15 +256,6 @@ def test_an_answer_is_put_right_and_marked(client: Any, made: Project) -> None:
     assert page.content.decode().count("checked") == 2
 
 
-def test_an_answer_can_fit_no_theme_and_have_no_sentiment(client: Any, made: Project) -> None:
-    response = client.post(f"{answer_page(made, 'Dear')}?from=response", {"sentiment": ""})
-
-    key = Conversation.objects.get(project=made, answers__value="Dear").pk
-    assert response["Location"] == tab(made.pk, "response", key)
-    assert themes_of(made, "Dear") == []
-    assert Reading.objects.get(conversation_id=key).sentiment is None
-
-
 def test_an_answer_has_at_most_five_themes_and_only_those_that_are_there(client: Any, made: Project) -> None:
     many = [TextTheme(f"Theme {n}", "", ()) for n in range(6)]
     codebook.add(project=made, block_id=question(made), named=many, provider="anthropic", unfit=0)
@@ -332,15 +267,6 @@ def test_an_answer_has_at_most_five_themes_and_only_those_that_are_there(client:
     assert (too_many.status_code, "Choose at most 5 themes" in text_of(too_many)) == (422, True)
     assert (gone.status_code, "removed or merged meanwhile" in text_of(gone)) == (422, True)
     assert themes_of(made, "Nothing") == []
-
-
-def test_an_answer_to_a_question_without_themes_says_how_to_get_some(client: Any) -> None:
-    made = scenario.project(TEXT)
-    scenario.say(scenario.begin(made), "Nothing")
-
-    shown = text_of(client.get(answer_page(made)))
-
-    assert "This question has no themes yet. Add themes , or start an analysis." in shown
 
 
 def test_answers_of_another_project_or_another_question_are_absent(client: Any, made: Project) -> None:

@@ -85,10 +85,3 @@ def test_the_header_says_how_many_responses_are_partial(staff: Staff) -> None:
     header = staff.client.get(tab(made.pk)).context["header"]
 
     assert header.count == "3 responses, 1 of them partial"
-
-
-def test_a_poll_has_no_partial_votes(staff: Staff) -> None:
-    made = scenario.project(TEXT, community=staff.community, type="poll")
-    scenario.say(scenario.begin(made, "a"), "x")
-
-    assert staff.client.get(tab(made.pk)).context["header"].count == "1 vote"

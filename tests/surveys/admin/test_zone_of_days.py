@@ -1,12 +1,9 @@
 """Days in filters of responses are in the time zone of all other times on the page."""
 
 import re
-from pathlib import Path
 
 import pytest
-from django.conf import settings
 
-from communities.ground.sent_time import DAYS_REVERSED
 from tests.factories import CommunitySettingsFactory
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import look, respond, superuser, tab
@@ -34,7 +31,6 @@ def counted(page):
     ("fields", "expected"),
     [
         ({"privacy_mode": "semi-private"}, OSLO),
-        ({"privacy_mode": "anonymous"}, OSLO),
         ({"privacy_mode": "anonymous", "rounds_times_to_day": True}, ROUNDED),
     ],
 )
@@ -46,35 +42,6 @@ def test_pages_name_one_zone_for_days_and_times(fields, expected):
 
     for page in pages:
         assert expected in page.content.decode()
-
-
-def test_a_reversed_range_of_days_is_said_at_its_last_day():
-    client, made = superuser(), in_zone("Europe/Oslo")
-    answers = tab(made.pk, "results_answers", scenario.script(made).blocks[0].id)
-    of_results = [("submitted_after", "submitted_before"), (tab(made.pk), answers)]
-    of_lists = [("from", "to"), (tab(made.pk, "responses"), "/admin/communities/auditentry/")]
-
-    for (first, last), addresses in (of_results, of_lists):
-        for address in addresses:
-            right, wrong = (
-                client.get(address, {first: "2026-02-02", last: day}).content.decode()
-                for day in ("2026-02-02", "2026-02-01")
-            )
-
-            assert DAYS_REVERSED not in right
-            assert DAYS_REVERSED in wrong
-            (field,) = re.findall(rf'<input[^>]*type="date"[^>]*name="{last}"[^>]*>', wrong)
-            assert 'value="2026-02-01"' in field
-            assert 'aria-invalid="true"' in field
-
-
-def test_no_other_form_has_a_range_of_days():
-    """A form with such a range has to be added to the test above."""
-    templates = (Path(settings.BASE_DIR) / "templates").rglob("*.html")
-
-    found = {path.name for path in templates if 'type="date"' in path.read_text()}
-
-    assert found == {"day_range.html", "last_day.html", "answers.html", "staff_filters.html"}
 
 
 def test_an_anonymous_answer_is_found_on_the_day_that_its_time_shows():
