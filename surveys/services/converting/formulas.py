@@ -18,9 +18,12 @@ from surveys.services.converting.questionnaire import (
     MAX_DEPTH,
     Answered,
     Compare,
+    Item,
     Logic,
     Not,
+    Questionnaire,
     UnsayableError,
+    cut,
     negated,
     pipe,
     together,
@@ -36,7 +39,7 @@ REFERENCES = {
 _REST = (
     r"|(?P<number>\d+(?:\.\d+)?)|(?P<string>'[^']*'|\"[^\"]*\"|[‘’][^‘’]*[‘’]|[“”][^“”]*[“”])"
     r"|(?P<word>[a-zA-Z][a-zA-Z0-9_\-]*(?<!-)|\.(?!\d))"
-    r"|(?P<sign><>|<=|>=|==|!=|&&|\|\||[-+*/=<>!(),\[\]%])|(?P<space>\s{1,20})"
+    r"|(?P<sign><>|<=|>=|==|!=|&&|\|\||[-+*/=<>!(),\[\]%^])|(?P<space>\s{1,20})"
 )
 _COMPARISONS = {
     "=": "eq", "==": "eq", "eq": "eq", "equal": "eq", "!=": "ne", "<>": "ne", "ne": "ne", "notequal": "ne",
@@ -46,7 +49,9 @@ _COMPARISONS = {
     "noneof": "noneof", "allof": "allof",
 }  # fmt: skip
 _TURNED = {"lt": "gt", "gt": "lt", "lte": "gte", "gte": "lte"}
-_SUMS, _PRODUCTS = {"+": "+", "-": "-"}, {"*": "*", "/": "/", "div": "/"}
+_SUMS, _PRODUCTS, _POWERS = {"+": "+", "-": "-"}, {"*": "*", "/": "/", "div": "/"}, {"^": "^"}
+MAX_POWER = 6
+_ROUNDS = re.compile(r"\bround(?:up|down)?\s{0,20}\(", re.IGNORECASE)
 SELF = "."  # the question itself, in a constraint
 
 
@@ -121,6 +126,22 @@ _WORDS = frozenset(
 ) | {each for each in _COMPARISONS if each.isalpha()}
 
 
+def calculate(found: Questionnaire, item: Item, text: str, *, by: Expressions, name: str) -> bool:
+    """Make the item a calculated block, if its formula can be said; else record what could not be.
+
+    `name` is what the source calls the formula.
+    """
+    try:
+        item.formula = by.formula(text)
+    except UnsayableError as error:
+        found.miss(item.where, f"{name} “{cut(text, 200)}” cannot be said here: {error}.")
+        return False
+    if _ROUNDS.search(text):
+        found.miss(item.where, f"The result of “{cut(text, 200)}” is not rounded here.")
+    item.kind, item.text = "calculated_block", ""
+    return True
+
+
 class _Parser:
     """Recursive descent; nothing is read twice."""
 
@@ -166,7 +187,10 @@ class _Parser:
         return self._arithmetic(_SUMS, self.product, depth)
 
     def product(self, depth: int) -> Node:
-        return self._arithmetic(_PRODUCTS, self.unary, depth)
+        return self._arithmetic(_PRODUCTS, self.power, depth)
+
+    def power(self, depth: int) -> Node:
+        return self._arithmetic(_POWERS, self.unary, depth)
 
     def _arithmetic(self, signs: dict[str, str], inner: Callable[[int], Node], depth: int) -> Node:
         left = inner(depth)
@@ -301,6 +325,12 @@ def _formula(node: Node) -> str:
             return f"(0 - {_formula(part)})"
         case Node("op", "+" | "-" | "*" | "/" as op, (left, right)):
             return f"({_formula(left)} {op} {_formula(right)})"
+        case Node("op", "^", (base, Node("number", text))) | Node(
+            "call", "pow" | "power", (base, Node("number", text))
+        ):
+            return _power(_formula(base), text)
+        case Node("call", "round", (part,) | (part, Node("number"))):
+            return _formula(part)
         case Node("op", op, (left, right)) if op in _SIGNS:
             return f"{_formula(left)} {_SIGNS[op]} {_formula(right)}"
         case Node("op", "and" | "or" as op, parts):
@@ -314,3 +344,12 @@ def _formula(node: Node) -> str:
         case Node("call", "number" | "int" | "intval", (part,)):
             return _formula(part)
     raise UnsayableError(f"“{node.text or node.kind}” is not understood")
+
+
+def _power(base: str, exponent: str) -> str:
+    """A product of equal factors."""
+    if exponent not in map(str, range(1, MAX_POWER + 1)):
+        raise UnsayableError(f"“^{exponent}” is not understood")
+    if len(base) * int(exponent) > MAX_EXPRESSION:
+        raise UnsayableError("it is too long")
+    return f"({' * '.join([base] * int(exponent))})"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from surveys.services.converting import tables
-from surveys.services.converting.formulas import REFERENCES, Expressions
+from surveys.services.converting.formulas import REFERENCES, Expressions, calculate
 from surveys.services.converting.questionnaire import (
     MAX_CHOICES,
     MAX_DEPTH,
@@ -199,14 +199,7 @@ class _Form:
         return True
 
     def _calculated(self, item: Item, row: Row) -> bool:
-        text = row.get("calculation", "")
-        try:
-            item.formula = _XLSFORM.formula(text)
-        except UnsayableError as error:
-            self.found.miss(item.where, f"calculation “{cut(text, 200)}” cannot be said here: {error}.")
-            return False
-        item.kind, item.text = "calculated_block", ""
-        return True
+        return calculate(self.found, item, row.get("calculation", ""), by=_XLSFORM, name="calculation")
 
     def _bounds(self, item: Item, row: Row) -> None:
         constraint = row.get("constraint", "")
@@ -318,7 +311,9 @@ def redcap(text: str) -> Questionnaire:
         unreadable(f"{message}`Field Type` and `Field Label`.")
     matrices: dict[str, str] = {}
     for n, cells in rows[1:]:
-        row = {key: cell for key, cell in zip(header, cells, strict=False) if key and cell}
+        # R writes `NA` into empty cells.
+        named = zip(header, cells, strict=False)
+        row = {key: cell for key, cell in named if key and cell not in ("", "NA")}
         _redcap_row(found, row, f"row {n}" + (f" ({row['name']})" if "name" in row else ""), matrices)
     return found
 
@@ -365,12 +360,7 @@ def _redcap_typed(found: Questionnaire, item: Item, row: Row) -> bool:
     elif kind == "descriptive":
         item.kind = "content_block"
     elif kind == "calc":
-        try:
-            item.formula = _REDCAP.formula(choices)
-        except UnsayableError as error:
-            found.miss(item.where, f"calculation “{cut(choices, 200)}” cannot be said here: {error}.")
-            return False
-        item.kind, item.text = "calculated_block", ""
+        return calculate(found, item, choices, by=_REDCAP, name="calculation")
     elif kind == "slider":
         item.kind, item.minimum = "open_numeric", number(row.get("min")) or 0
         item.maximum = number(row.get("max")) or 100

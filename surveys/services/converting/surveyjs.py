@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from surveys.services.converting.formulas import REFERENCES, Expressions
+from surveys.services.converting.formulas import REFERENCES, Expressions, calculate
 from surveys.services.converting.questionnaire import (
     MAX_CHOICES,
     MAX_DEPTH,
@@ -260,13 +260,7 @@ class _Reader:
 
     def _calculated(self, item: Item, expression: object) -> bool:
         text = expression if isinstance(expression, str) else ""
-        try:
-            item.formula = _EXPRESSIONS.formula(text)
-        except UnsayableError as error:
-            self.found.miss(item.where, f"expression “{cut(text, 200)}” cannot be said here: {error}.")
-            return False
-        item.kind, item.text = "calculated_block", ""
-        return True
+        return calculate(self.found, item, text, by=_EXPRESSIONS, name="expression")
 
     def _rows(self, element: Json, kind: str, item: Item) -> Iterator[Item]:
         """A question for each row of a matrix, and for each text of several."""

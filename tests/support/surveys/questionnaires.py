@@ -62,6 +62,7 @@ smoker,f,Habits,radio,Do you smoke?,"1, Yes | 0, No",,,,,,,y,,,,,
 kinds,f,,checkbox,What?,"1, Pipe | 2, Cigars | 9, None",,,,,,[smoker] = '1',,,,,,@NONEOFTHEABOVE='9'
 years,f,,text,How many years?,,In years,integer,0,90,,[kinds(1)] = '1' or [kinds(2)] = '1',,,,,,
 packs,f,,calc,Packs,[years] * 2,,,,,,,,,,,,
+bmi,f,NA,calc,BMI,"round(([packs]*10000)/(([years])^(2)),1)",NA,NA,NA,NA,NA,NA,NA,NA,NA,NA,NA,NA
 mail,f,,text,Your mail?,,,email,,,,[years] > 3 and [smoker] <> '0',,,,,,
 m1,f,How often do you,radio,Run,"1, Never | 2, Often",,,,,,,,,,habits,,
 m2,f,,radio,Swim,"1, Never | 2, Often",,,,,,,,,,habits,,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from surveys.services.converting.formulas import REFERENCES, Expressions
+from surveys.services.converting.questionnaire import UnsayableError
 from tests.support.surveys.questionnaires import REDCAP, TEXT, by_name, converted, types, values, workbook
 
 pytestmark = pytest.mark.django_db
@@ -102,10 +104,21 @@ def test_a_dictionary_of_redcap_becomes_a_script():
     assert blocks["years"]["show_when"] == {"any": [pipe, cigars]}
     assert (blocks["years"]["min"], blocks["years"]["max"]) == (0, 90)
     assert blocks["packs"]["calculated_formula"] == "([years] * 2)"
+    assert blocks["bmi"]["calculated_formula"] == "(([packs] * 10000) / ([years] * [years]))"
     assert blocks["mail"]["format"] == "email"
     assert "all" in blocks["mail"]["show_when"]
     assert blocks["m1"]["group"] == blocks["m2"]["group"] == "How often do you"
-    assert [each["where"] for each in found["unmet"]] == ["row 9 (up)", "row 10 (when)"]
+    assert [each["where"] for each in found["unmet"]] == ["row 6 (bmi)", "row 10 (up)", "row 11 (when)"]
+    assert "is not rounded here" in found["unmet"][0]["what"]
+
+
+@pytest.mark.parametrize(
+    "text", ["(((([a]^6)^6)^6)^6)^6", "[a]^7", "[a]^[b]", "[a]^0.5", "pow([a], 0 - 2)", "round([a], [b])"]
+)
+def test_a_power_that_is_no_short_product_cannot_be_said(text: str) -> None:
+    """Rule 3.171."""
+    with pytest.raises(UnsayableError):
+        Expressions(REFERENCES["redcap"]).formula(text)
 
 
 def test_a_table_becomes_a_script():
