@@ -174,6 +174,20 @@
     });
   }
 
+  /* A video is loaded from its site once the respondent wants to see it. A timed statement waits for it. */
+  document.addEventListener("click", ({ target }) => {
+    const box = target instanceof Element ? target.closest(".play")?.parentElement : null;
+    if (!box) return;
+    /** @type {HTMLElement | null} */ (step.querySelector("[data-wait-button]:not([hidden])"))?.click();
+    const frame = document.createElement("iframe");
+    Object.assign(frame, { src: box.dataset.player, title: box.dataset.title, referrerPolicy: "strict-origin",
+      allow: "autoplay; encrypted-media; fullscreen; picture-in-picture" }); // the site asks who shows its player
+    frame.setAttribute("sandbox", "allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox "
+      + "allow-presentation"); // so that it leads the survey's window nowhere
+    box.replaceChildren(frame);
+    frame.focus();
+  });
+
   /* A proof of work: finds the number whose hash is known, and sends the form again. Browsers hash on https alone;
      elsewhere, and without scripts, the form asks a small question. */
   async function prove(task) {
