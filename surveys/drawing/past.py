@@ -78,7 +78,7 @@ def step_of(view: WalkView, exchange: Exchange) -> PastStep:
     title = piping.Authored(markup.escape(block.group or ""))
     texts = [title, block.prompt] if title else [block.prompt]
     if not block.asks:
-        texts += filter(None, [videos.link(block.video_url)])
+        texts += filter(None, [block.description, videos.link(block.video_url)])
     return PastStep(
         block.id,
         piping.joined("\n" if title else "\n\n", texts) if len(texts) > 1 else block.prompt,

@@ -412,7 +412,7 @@ def spoken(option: Option | None, *, most: int) -> str:
 
 def said(block: Block, reply: Reply | None) -> Said:
     """A reply in the list of past steps, as the control of its block showed it."""
-    text, chosen = answers.display_text(block, reply), list(answers.chosen_options(block, reply or {}))
+    text, chosen = answers.text_as_read(block, reply), list(answers.chosen_options(block, reply or {}))
     option = chosen[0] if len(chosen) == 1 and block.type != "ranking" else None
     if block.type in SCALES and text and (words := spoken_point(block, str((reply or {})["number"]))):
         return Said(words, text, is_sign_alone=True)
