@@ -316,6 +316,7 @@
     let ranked = choosesBest || numbered === items.length ? numbered : 0; // how many items from the top are ranked
     list.append(...items);
     list.classList.add("sortable");
+    list.classList.toggle("of-the-best", choosesBest);
 
     const update = () => {
       [...list.children].forEach((item, index) => {
