@@ -13,6 +13,7 @@ from surveys.engine.script import Scale
 from tests.support.browser.animations import END_MOTION
 from tests.support.browser.controls import choose, go_on, question
 from tests.support.browser.surveys import EVERYTHING, everything
+from tests.support.pictures import copied
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
@@ -82,6 +83,23 @@ def test_an_item_of_a_ranking_is_as_high_as_before_when_it_is_chosen(windows):
         page.locator("[data-act=choose]:visible").last.click()
 
     assert page.locator(".rank").evaluate_all(heights) == before
+
+
+@pytest.mark.parametrize("blocks", [[SAYING], [TEXT, {**CHOICE, "options": list("abcde")}]])
+def test_below_a_picture_the_button_is_in_view(windows, blocks):
+    """Rule 6.444."""
+    address = "https://author.example/a.png"
+    *before, last = blocks
+    made = scenario.project(*before, {**last, "prompt": "A question. " * 8, "image_url": address})
+    copied(made.community_id, address, width=1200, height=900)
+    page = windows.open(f"/s/{made.slug}")
+    for _ in before:
+        page.locator("#field").fill("Yes")
+        go_on(page)
+    question(page, "A question.")
+
+    expect(page.locator(".picture")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".button.main")).to_be_in_viewport(ratio=1)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,10 @@
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const mouseAndKeyboard = matchMedia("(hover: hover) and (pointer: fine)");
   const LARGEST_PART = 0.3; // of the window, for the last exchange above a question
+  const LARGEST_END = 0.45; // and for the texts above the end
   let step = null; // the current step's element
   let timers = [];
+  let room = 0; // pixels of the window below the header
 
   const announce = (text) => { /** @type {HTMLElement} */ (byId("announcer")).textContent = text; };
   const format = (text, values) => text.replace(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder);
@@ -29,6 +31,7 @@
   // A long title takes two lines. What is scrolled to stands below the whole header.
   function measureHeader() {
     const header = /** @type {HTMLElement | null} */ (document.querySelector(".top"));
+    room = innerHeight - (header?.offsetHeight ?? 0);
     if (header) root.style.setProperty("--header", `${header.offsetHeight}px`);
   }
 
@@ -74,19 +77,24 @@
       if (!isFirst && !step.querySelector(".error")) scrollTo({ top: 0, behavior: "instant" });
       return;
     }
-    const closing = step.hasAttribute("data-is-over") ? closingText(history) : null;
-    const last = /** @type {HTMLElement} */ (history.lastElementChild); // is shown whole, or not at all
-    const showsLast = last.offsetHeight < innerHeight * LARGEST_PART && !step.querySelector(".review");
-    const target = closing || (showsLast ? last : step);
-    if (isFramed) history.scrollTop = closing ? closing.offsetTop - history.offsetTop : history.scrollHeight;
+    const isOver = step.hasAttribute("data-is-over");
+    const wanted = isOver ? closingText(history) : step.querySelector(".review") ? null : history.lastElementChild;
+    const above = wanted ? step.getBoundingClientRect().top - wanted.getBoundingClientRect().top : 0;
+    const card = step.querySelector(".card")?.offsetHeight ?? 0;
+    const hidesButton = card < room && card + above > room; // which is in view if the step stands alone
+    const isShown = wanted && !hidesButton && above < innerHeight * (isOver ? LARGEST_END : LARGEST_PART);
+    const target = isShown ? wanted : step; // whole, or not at all
+    step.classList.toggle("below-text", Boolean(isOver && isShown));
+    root.style.setProperty("--above", isShown ? `calc(${above}px + 1rem)` : "0px");
+    root.style.setProperty("--peek", isShown ? "" : "0rem"); // the style sheet's own, or nothing of the history
+    if (isFramed) history.scrollTop = isOver && wanted ? wanted.offsetTop - history.offsetTop : history.scrollHeight;
     else if (isInside) scrollTo({ top: target.getBoundingClientRect().top + scrollY - 16 }); // not the page around it
     else if (!isFirst || !location.hash) {
       target.scrollIntoView({ block: "start" });
-      scrollBy(0, Math.max(0, step.getBoundingClientRect().top - innerHeight * 0.7)); // the end stays visible
     }
   }
 
-  // The first text after the last answer, such as the outcome of a quiz, stays visible above the end.
+  // The first text after the last answer, such as the outcome of a quiz, is shown above the end.
   function closingText(history) {
     const steps = [...history.children];
     return steps[steps.findLastIndex((each) => each.querySelector(".from-respondent")) + 1];

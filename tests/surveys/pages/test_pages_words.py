@@ -251,7 +251,7 @@ def test_pictures_have_a_text_for_those_who_do_not_see_them():
     page = Visitor(made).look().page
 
     found = (
-        rf'<img class="picture" src="/pictures/{copy.name}" alt="A <board>"\s+width="152" height="288">'
+        rf'<img class="picture tall" src="/pictures/{copy.name}" alt="A <board>"\s+width="152" height="288">'
     )
     assert re.search(found, page)
     assert re.search(r'<img class="thumbnail" src="[^"]+" alt=""\s', page)
