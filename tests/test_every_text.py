@@ -31,6 +31,7 @@ ADDRESSES = {
     "url",
     "image_url",
     "thumbnail_url",
+    "video_url",
     "achievement_image_url",
     "privacy_url",
     "logo_url",

@@ -31,6 +31,7 @@ FIELDS = {
     "image_alt": "What the picture shows",
     "thumbnail_url": "Small picture",
     "thumbnail_alt": "What the small picture shows",
+    "video_url": "Video",
     "min": "Least",
     "max": "Greatest",
     "whole": "Whole numbers only",

@@ -263,6 +263,11 @@ class SeenBlockOut(serializers.Serializer[Any]):
     image_alt = serializers.CharField(allow_null=True)
     thumbnail_url = serializers.CharField(allow_null=True, help_text=COPIED)
     thumbnail_alt = serializers.CharField(allow_null=True)
+    video_url = serializers.CharField(
+        allow_null=True,
+        help_text="A video on YouTube or Vimeo. Load it once the respondent asks for it: its site learns "
+        "their IP address.",
+    )
     options = SeenOptionOut(many=True, allow_null=True)
     min = serializers.IntegerField(allow_null=True)
     max = serializers.IntegerField(allow_null=True)

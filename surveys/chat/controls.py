@@ -77,7 +77,7 @@ def locked(block: Block, reply: Reply | None, to: References) -> Control:
 
 def said(block: Block, reply: Reply | None) -> str:
     """A reply in words. For a single choice it begins with the emoji of the button."""
-    text, chosen = answers.display_text(block, reply), list(answers.chosen_options(block, reply or {}))
+    text, chosen = answers.text_as_read(block, reply), list(answers.chosen_options(block, reply or {}))
     sign = chosen[0].emoji if len(chosen) == 1 else None
     return f"{sign} {text}" if sign and sign != text else text
 

@@ -86,7 +86,7 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
             above = screens.embeds_of(before, project, closed=closed)
             below, asked = screens.embeds_of([own], project, closed=closed), []
         else:
-            texts += [words.marked(block.words) for block in before]
+            texts += [screens.text_of(block) for block in before]
     # Facts behind a button go with it once it is closed.
     hides_facts = invitation.hides_info and is_open
     facts = [] if hides_facts else [_facts(project, script, invitation, at)]

@@ -16,6 +16,7 @@ from surveys.chat import controls, results, words
 from surveys.chat.controls import References
 from surveys.chat.messages import DANGER, PRIMARY, SECONDARY, Button, Embed, Message, Row
 from surveys.drawing import theme
+from surveys.engine.intake import videos
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, runner
 from surveys.models import Project
@@ -147,10 +148,15 @@ def embeds_of(
         embeds += [] if is_full else above
         last = embeds[-1] if embeds and (is_full or not above) else None
         if last is None or (not is_full and (thumbnail or last.thumbnail or last.colour != colour)):
-            embeds.append(Embed(words.marked(block.words), colour=colour, thumbnail=thumbnail))
+            embeds.append(Embed(text_of(block), colour=colour, thumbnail=thumbnail))
         else:
-            embeds[-1] = replace(last, text="\n\n".join(filter(None, [last.text, words.marked(block.words)])))
+            embeds[-1] = replace(last, text="\n\n".join(filter(None, [last.text, text_of(block)])))
     return [embed for embed in embeds if not embed.is_empty]
+
+
+def text_of(block: Block) -> str:
+    """The texts of a block, with a link to its video."""
+    return "\n\n".join(filter(None, [words.marked(block.words), videos.link(block.video_url)]))
 
 
 def _followed(embeds: Sequence[Embed], text: str, colour: int) -> list[Embed]:
@@ -190,7 +196,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
 
 
 def _question_embed(view: ConversationView, block: Block, text: str, colour: int) -> Embed:
-    parts = [words.marked(block.words), text]
+    parts = [text_of(block), text]
     if not view.state.path and not view.is_completed:
         parts.append(f"-# {privacy_in_words(view.project, asks_further=view.asks_further)}")
     return Embed(

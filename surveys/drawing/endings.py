@@ -12,6 +12,7 @@ from surveys.drawing.bars import ResultsView
 from surveys.drawing.parts import Action, Copy, Ending, Link, PastChange, Progress, Reviewed, Screen, Votes
 from surveys.drawing.screens import as_title, draw_votes, latest_step, marked, poll_question, verdict_of
 from surveys.engine.flow.wording import heading
+from surveys.engine.intake import videos
 from surveys.engine.language import markup, piping
 from surveys.engine.script import Block
 from surveys.models import Project
@@ -115,7 +116,8 @@ def _end_of_survey(view: WalkView, *, votes: Votes, note: str, past_change: Past
 def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
     question, reply, before = poll_question(view)
     title, below = _thanks(view, "Thank you for voting.")
-    text = _joined(filter(None, [below, *(block.words for block in view.texts_ahead())]))
+    ahead = (text for block in view.texts_ahead() for text in (block.words, videos.link(block.video_url)))
+    text = _joined(filter(None, [below, *ahead]))
     asked = question
     if "[" in question.prompt:
         asked = replace(question, prompt=view.present(before, question).prompt)

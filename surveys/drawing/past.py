@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from surveys.drawing import rewards, widgets
+from surveys.engine.intake import videos
 from surveys.engine.language import markup, piping
 from surveys.engine.walk import answers
 from surveys.services.conversations.view import Exchange, WalkView
@@ -75,9 +76,12 @@ def step_of(view: WalkView, exchange: Exchange) -> PastStep:
     is_skipped = block.asks and not answers.is_answer(exchange.reply)
     said = widgets.said(block, exchange.reply)
     title = piping.Authored(markup.escape(block.group or ""))
+    texts = [title, block.prompt] if title else [block.prompt]
+    if not block.asks:
+        texts += filter(None, [block.description, videos.link(block.video_url)])
     return PastStep(
         block.id,
-        piping.joined("\n", [title, block.prompt]) if title else block.prompt,
+        piping.joined("\n" if title else "\n\n", texts) if len(texts) > 1 else block.prompt,
         said.text,
         said.sign,
         said.is_sign_alone,

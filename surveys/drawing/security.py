@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from django.http import HttpRequest, HttpResponse
 
@@ -30,6 +30,13 @@ class SecurityHeadersMiddleware:
 def allow_frames(response: HttpResponse) -> None:
     """Let any site show this response in a frame."""
     response.headers[POLICY] = FRAMED
+
+
+def allow_players(response: HttpResponse, origins: Collection[str]) -> None:
+    """Let this response show frames of these sites alone, after it was said who may frame it."""
+    if origins:
+        policy = response.headers.get(POLICY, SITE)
+        response.headers[POLICY] = f"{policy}; frame-src {' '.join(sorted(origins))}"
 
 
 def allow_own_frames(response: HttpResponse) -> None:

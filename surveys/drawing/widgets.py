@@ -11,7 +11,9 @@ from emoji import demojize
 
 from communities.services.pictures.copies import Copy
 from surveys import written_numbers
+from surveys.engine.intake import videos
 from surveys.engine.intake.fields import MAX_OTHER_TEXT
+from surveys.engine.intake.videos import Video
 from surveys.engine.script import CHOICES, SCALES, STATEMENTS, Block, Option
 from surveys.engine.walk import answers, defaults, formats
 from surveys.engine.walk.answers import MAX_TEXT, Reply
@@ -111,6 +113,7 @@ class StepWidget:
     image_alt: str = ""
     thumbnail: Copy | None = None
     thumbnail_alt: str = ""
+    video: Video | None = None
     colour: str = ""
     pause: int | None = None
     choices: Sequence[Choice] = ()
@@ -310,6 +313,7 @@ def _statement(block: Block, draws_colours: bool) -> dict[str, object]:
         "control": "",
         "do": "go",
         "is_statement": True,
+        "video": videos.read(block.video_url or ""),
         "pause": defaults.pause_of(block),
         "button": defaults.button_of(block),
         "colour": (block.color or "") if draws_colours else "",
@@ -406,7 +410,7 @@ def spoken(option: Option | None, *, most: int) -> str:
 
 def said(block: Block, reply: Reply | None) -> Said:
     """A reply in the list of past steps, as the control of its block showed it."""
-    text, chosen = answers.display_text(block, reply), list(answers.chosen_options(block, reply or {}))
+    text, chosen = answers.text_as_read(block, reply), list(answers.chosen_options(block, reply or {}))
     option = chosen[0] if len(chosen) == 1 and block.type != "ranking" else None
     if block.type in SCALES and text and (words := spoken_point(block, str((reply or {})["number"]))):
         return Said(words, text, is_sign_alone=True)

@@ -144,6 +144,7 @@ class Block:
     image_alt: str | None = None
     thumbnail_url: str | None = None
     thumbnail_alt: str | None = None
+    video_url: str | None = None
     options: tuple[Option, ...] = ()
     min: int | None = None
     max: int | None = None
@@ -268,6 +269,11 @@ class Script:
     def __post_init__(self) -> None:
         index = {block.id: n for n, block in enumerate(self.blocks) if block.id is not None}
         object.__setattr__(self, "index_by_id", index)
+
+    @cached_property
+    def videos(self) -> tuple[str, ...]:
+        """The addresses of its videos."""
+        return tuple(block.video_url for block in self.blocks if block.video_url)
 
     @cached_property
     def has_actions(self) -> bool:

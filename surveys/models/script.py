@@ -57,6 +57,7 @@ class Block(models.Model):
     image_alt = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001
     thumbnail_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
     thumbnail_alt = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001
+    video_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
     min = models.BigIntegerField(null=True, blank=True)
     max = models.BigIntegerField(null=True, blank=True)
     whole = models.BooleanField(null=True, blank=True, help_text="Fractions are refused as answers.")

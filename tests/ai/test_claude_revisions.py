@@ -29,6 +29,7 @@ NOT_WRITTEN = {
     "image_alt": "a model does not see the picture",
     "thumbnail_url": "a model knows no pictures",
     "thumbnail_alt": "a model does not see the picture",
+    "video_url": "a model knows no videos",
     "position": "the order of the blocks says it",
     "precondition": "`show_when` is compiled to it",
     "hide_when": "a model writes `show_when` alone",

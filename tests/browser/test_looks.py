@@ -13,6 +13,7 @@ from surveys.engine.script import Scale
 from tests.support.browser.animations import END_MOTION
 from tests.support.browser.controls import choose, go_on, question
 from tests.support.browser.surveys import EVERYTHING, everything
+from tests.support.pictures import copied
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
@@ -48,19 +49,57 @@ def test_on_a_phone_nothing_is_cut_off_and_all_can_be_hit(windows):
         assert min(targets) > 43.9, where
 
 
-def test_on_a_phone_a_scale_stays_one_row_with_its_ends_at_their_numbers(windows):
+@pytest.mark.parametrize("width", [320, 390])
+def test_on_a_phone_a_finger_hits_each_point_of_a_long_scale(windows, width):
+    """Rule 6.443."""
     scale = {"type": "opinion_scale", "prompt": "How sure are you?", "min": 1, "required": False}
     stars = {"type": "rating", "prompt": "How was it?", "min": 1, "max": 10, "required": False}
     made = scenario.project(*[{**scale, "max": points} for points in (7, 10, 11)], NPS, stars)
-    page = windows.open(f"/s/{made.slug}", phone=True, viewport={"width": 320, "height": 700})
+    page = windows.open(f"/s/{made.slug}", phone=True, viewport={"width": width, "height": 700})
 
     for each in to_the_end(page):
         boxes = each.locator(".cells:visible .option, .star:visible").evaluate_all(
             "all => all.map(one => one.getBoundingClientRect()).map(({ top, width }) => [top, width])"
         )
-        assert len({top for top, _ in boxes}) <= 1
-        assert min((width for _, width in boxes), default=24) >= 24
+        rows = 1 if len(boxes) == 7 and width == 390 else 2
+        assert len({top for top, _ in boxes}) == (rows if boxes else 0)
+        assert min((wide for _, wide in boxes), default=44) >= 44
         assert each.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        ends = each.locator("[data-point]").evaluate_all(
+            "all => all.map(one => getComputedStyle(one, '::before').content !== 'none')"
+        )
+        assert set(ends) <= {rows == 2}
+
+
+def test_an_item_of_a_ranking_is_as_high_as_before_when_it_is_chosen(windows):
+    """Rule 6.446."""
+    openings = ["Italian", "Spanish", {"value": "Dutch", "emoji": "♟️"}, "Scandinavian", "One from far away"]
+    made = scenario.project({"type": "ranking", "rank_top_n": 3, "options": openings})
+    page = windows.open(f"/s/{made.slug}", phone=True, viewport={"width": 320, "height": 700})
+    heights = "all => all.map(one => [one.querySelector('.text').textContent, one.offsetHeight]).sort()"
+    before = page.locator(".rank").evaluate_all(heights)
+
+    for _ in range(3):
+        page.locator("[data-act=choose]:visible").last.click()
+
+    assert page.locator(".rank").evaluate_all(heights) == before
+
+
+@pytest.mark.parametrize("blocks", [[SAYING], [TEXT, {**CHOICE, "options": list("abcde")}]])
+def test_below_a_picture_the_button_is_in_view(windows, blocks):
+    """Rule 6.444."""
+    address = "https://author.example/a.png"
+    *before, last = blocks
+    made = scenario.project(*before, {**last, "prompt": "A question. " * 8, "image_url": address})
+    copied(made.community_id, address, width=1200, height=900)
+    page = windows.open(f"/s/{made.slug}")
+    for _ in before:
+        page.locator("#field").fill("Yes")
+        go_on(page)
+    question(page, "A question.")
+
+    expect(page.locator(".picture")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".button.main")).to_be_in_viewport(ratio=1)
 
 
 @pytest.mark.parametrize(

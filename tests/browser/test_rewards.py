@@ -141,10 +141,10 @@ def box(page: Page, selector: str) -> Any:
 
 @pytest.mark.parametrize("size", [{"width": 390, "height": 844}, {"width": 1280, "height": 800}])
 def test_the_outcome_of_a_quiz_is_still_in_sight_at_its_end(windows, size):
-    outcome = (
-        "You are the Pawn\n\nThe soul of chess. You go forward, never back.\n\nPawn 3 · Knight 1 · Rook 0"
-    )
-    closing = [{"type": "content_block", "prompt": outcome}, {"type": "content_block", "prompt": "A badge."}]
+    """Rules 6.444 and 6.445."""
+    told = "The soul of chess. You go forward, never back.\n\nPawn 3 · Knight 1 · Rook 0"
+    outcome = {"type": "content_block", "prompt": "You are the Pawn", "description": told}
+    closing = [outcome, {"type": "content_block", "prompt": "A badge."}]
     asked = [{**QUESTION, "prompt": f"Which colour on move {move}?"} for move in range(1, 5)]
     made = scenario.project(*asked, *closing, max_completes_per_user=None)
     page = windows.open(f"/s/{made.slug}", viewport=size)
@@ -153,10 +153,28 @@ def test_the_outcome_of_a_quiz_is_still_in_sight_at_its_end(windows, size):
         choose(page, "red")
         go_on(page)
     question(page, "You are the Pawn")
+    assert page.locator("#question").evaluate("each => getComputedStyle(each).fontWeight") == "650"
     go_on(page)
     question(page, "A badge.")
     go_on(page)
     question(page, "Thank you.")
 
     expect(page.get_by_text("The soul of chess.")).to_be_in_viewport(ratio=1)
-    expect(page.locator("#question")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_text("Which colour on move 4?")).not_to_be_in_viewport()
+    assert box(page, "#question")["bottom"] < size["height"] * 0.62
+
+
+@pytest.mark.parametrize("size", [{"width": 390, "height": 844}, {"width": 1280, "height": 800}])
+def test_an_end_without_texts_stands_alone_in_the_middle(windows, size):
+    """Rule 6.444."""
+    asked = [{**QUESTION, "prompt": f"Which colour on move {move}?"} for move in range(1, 4)]
+    page = windows.open(f"/s/{scenario.project(*asked).slug}", viewport=size)
+    for block in asked:
+        question(page, block["prompt"])
+        choose(page, "red")
+        go_on(page)
+    question(page, "Thank you.")
+
+    header, end = box(page, ".top"), box(page, ".end")
+    assert box(page, "#history")["bottom"] <= header["bottom"] + 1
+    assert end["top"] - header["bottom"] == pytest.approx(size["height"] - end["bottom"], abs=40)

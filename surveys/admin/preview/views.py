@@ -19,6 +19,7 @@ from surveys.drawing.forms import past_before
 from surveys.drawing.parts import AnswersAs, Screen
 from surveys.drawing.rendering import Hidden
 from surveys.drawing.theme import Page
+from surveys.engine.intake import videos
 from surveys.services.previews import service as previews
 from surveys.services.previews import view as preview_json
 from surveys.services.previews.service import Preview
@@ -107,5 +108,6 @@ def _drawn(
         before = past_before(request)
         response = rendering.page(page, screen, hidden, before=before, takes_focus=is_sent)
     security.allow_own_frames(response)
+    security.allow_players(response, videos.origins(current.source.script.videos))
     response["Cache-Control"] = "private, no-store"
     return response

@@ -11,6 +11,7 @@ import re
 from urllib.parse import urlsplit
 
 from communities.ground.ids import MAX_ID
+from surveys.engine.intake import videos
 from surveys.engine.intake.field_types import (
     BooleanType,
     ChoiceType,
@@ -74,6 +75,12 @@ def _picture_problem(value: str) -> Problem | None:
     if "@" in parts.netloc:
         return "not_allowed", "must not contain a user name or password."
     return None if parts.scheme == "https" and parts.hostname else problem
+
+
+def _video_problem(value: str) -> Problem | None:
+    if videos.read(value) is not None:
+        return None
+    return "invalid", "must be the https address of one video on YouTube or Vimeo."
 
 
 def _color_problem(value: str) -> Problem | None:
@@ -306,6 +313,14 @@ BLOCK = ObjectType(
         ),
         "thumbnail_url": FieldSpec(_PICTURE, "A small picture at the top right."),
         "thumbnail_alt": FieldSpec(_text(MAX_LABEL), "The same for `thumbnail_url`."),
+        "video_url": FieldSpec(
+            TextType(2_048, empty_is_null=True, verbatim=True, check=_video_problem, format="uri"),
+            "A video on YouTube or Vimeo, by the address of its page. Pages load it once the respondent "
+            "presses a button, with `image_url` on the button if there is one, and link to its page. In chat "
+            "it is a link.",
+            example="https://www.youtube.com/watch?v=aqz-KE-bpKQ",
+            only_on=frozenset({"content_block"}),
+        ),
         "options": FieldSpec(
             ListType(OPTION, MAX_MENU_OPTIONS),
             "Required on single punch, multi punch and ranking (2 to 20 items); on scales one for each "

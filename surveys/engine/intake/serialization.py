@@ -71,6 +71,7 @@ def block_as_json(block: Block, *, scoring: bool) -> dict[str, object]:
         "image_alt": block.image_alt,
         "thumbnail_url": block.thumbnail_url,
         "thumbnail_alt": block.thumbnail_alt,
+        "video_url": block.video_url,
         "options": [_option(option, scoring=scoring) for option in block.options] or None,
         "min": block.min,
         "max": block.max,

@@ -32,7 +32,9 @@ from surveys.engine.script import (
 )
 
 # The fields that may change while a project is active (rules 2.10 and 2.11). All other fields are structure.
-_WORDING = frozenset({*PRESENTATION, "group", "color", "when_correct", "when_incorrect", "continue_"})
+_WORDING = frozenset(
+    {*PRESENTATION, "video_url", "group", "color", "when_correct", "when_incorrect", "continue_"}
+)
 _OPTION_WORDING = frozenset({"label", "emoji", "image_url", "image_alt"})
 # These are compared in another way: order and ids over the whole script, a condition by its compiled
 # precondition, the indexes of correct answers by their ids, a scale by its icon, `required` by its direction.

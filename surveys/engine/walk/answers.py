@@ -15,7 +15,7 @@ from decimal import Decimal, InvalidOperation
 
 from communities.ground.sent_text import is_unstorable, sent_text
 from surveys.engine.intake.fields import MAX_NUMBER, MAX_OTHER_TEXT
-from surveys.engine.language.values import Value, json_bytes, plain_digits
+from surveys.engine.language.values import Value, day_in_words, json_bytes, plain_digits
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Violation
 from surveys.engine.walk import defaults, follow_ups, formats
 
@@ -161,9 +161,9 @@ def _number(block: Block, key: str, raw: object) -> Reply:
     if (block.whole or block.type in SCALES) and number != number.to_integral_value():
         raise InvalidAnswer("value", "invalid", "Answer with a whole number, such as 3.")
     if low is not None and number < low:
-        raise InvalidAnswer("value", "too_small", f"Answer with a number of at least {low}.")
+        raise InvalidAnswer("value", "too_small", f"Answer with a number of at least {low:,}.")
     if high is not None and number > high:
-        raise InvalidAnswer("value", "too_large", f"Answer with a number of at most {high}.")
+        raise InvalidAnswer("value", "too_large", f"Answer with a number of at most {high:,}.")
     return {"number": text}
 
 
@@ -347,6 +347,15 @@ def display_text(block: Block, reply: Reply | None) -> str:
         other_text if option_id == other_id else block.option_by_id[option_id].display_text
         for option_id in _chosen_ids(block, reply)
     )
+
+
+def text_as_read(block: Block, reply: Reply | None) -> str:
+    """A reply as it is shown to its respondent: a date in words, a ranking with its numbers."""
+    if block.type == "ranking" and reply is not None:
+        named = (option.display_text for option in chosen_options(block, reply))
+        return "\n".join(f"{rank}. {text}" for rank, text in enumerate(named, start=1))
+    text = display_text(block, reply)
+    return day_in_words(text) if block.format == "date" else text
 
 
 def chosen_options(block: Block, reply: Reply) -> Iterator[Option]:

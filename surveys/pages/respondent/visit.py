@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from http import HTTPStatus
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -15,6 +16,7 @@ from surveys.drawing import endings, forms, security, theme
 from surveys.drawing.parts import Task, Votes
 from surveys.drawing.rendering import Handover
 from surveys.drawing.theme import Page
+from surveys.engine.intake import videos
 from surveys.engine.script import Block
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.models import Project
@@ -103,6 +105,9 @@ class Visit:
         if self.page.is_framed:
             security.allow_frames(response)
             self._remember_in_frame(response)
+        if response.status_code != HTTPStatus.SEE_OTHER:
+            script = script_cache.script_of(self.project)
+            security.allow_players(response, videos.origins(script.videos))
         browsers.remember(response, self.arrival, self.browser, slug=slug, path=path)
         if self.ahead != NOTHING or prefilled.COOKIE in self.request.COOKIES:
             prefilled.remember(self.request, response, self.arrival, self.ahead, slug=slug, path=path)

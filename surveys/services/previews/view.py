@@ -112,7 +112,7 @@ def _figures(view: PreviewView) -> list[Json]:
 def _answer(view: PreviewView, block_id: int) -> str | None:
     """An answer in words: empty for a skip, None for a block that asks nothing."""
     block: Block = view.script.blocks[view.script.index_by_id[block_id]]
-    return answers.display_text(block, view.state.replies.get(block_id)) if block.asks else None
+    return answers.text_as_read(block, view.state.replies.get(block_id)) if block.asks else None
 
 
 def _text(value: object) -> str:

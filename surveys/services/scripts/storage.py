@@ -39,6 +39,7 @@ _PLAIN = (
     "image_alt",
     "thumbnail_url",
     "thumbnail_alt",
+    "video_url",
     "min",
     "max",
     "whole",

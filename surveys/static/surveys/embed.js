@@ -95,6 +95,7 @@
   frame.className = "colloquy";
   frame.title = script.dataset.title || "Survey";
   frame.loading = "lazy";
+  frame.allow = "autoplay; fullscreen; picture-in-picture"; // for the videos of a survey
   Object.assign(frame.style, { display: "block", inlineSize: "100%", blockSize: "480px", border: "0" });
   script.after(frame);
 

@@ -11,8 +11,10 @@
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const mouseAndKeyboard = matchMedia("(hover: hover) and (pointer: fine)");
   const LARGEST_PART = 0.3; // of the window, for the last exchange above a question
+  const LARGEST_END = 0.45; // and for the texts above the end
   let step = null; // the current step's element
   let timers = [];
+  let room = 0; // pixels of the window below the header
 
   const announce = (text) => { /** @type {HTMLElement} */ (byId("announcer")).textContent = text; };
   const format = (text, values) => text.replace(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder);
@@ -29,6 +31,7 @@
   // A long title takes two lines. What is scrolled to stands below the whole header.
   function measureHeader() {
     const header = /** @type {HTMLElement | null} */ (document.querySelector(".top"));
+    room = innerHeight - (header?.offsetHeight ?? 0);
     if (header) root.style.setProperty("--header", `${header.offsetHeight}px`);
   }
 
@@ -74,19 +77,24 @@
       if (!isFirst && !step.querySelector(".error")) scrollTo({ top: 0, behavior: "instant" });
       return;
     }
-    const closing = step.hasAttribute("data-is-over") ? closingText(history) : null;
-    const last = /** @type {HTMLElement} */ (history.lastElementChild); // is shown whole, or not at all
-    const showsLast = last.offsetHeight < innerHeight * LARGEST_PART && !step.querySelector(".review");
-    const target = closing || (showsLast ? last : step);
-    if (isFramed) history.scrollTop = closing ? closing.offsetTop - history.offsetTop : history.scrollHeight;
+    const isOver = step.hasAttribute("data-is-over");
+    const wanted = isOver ? closingText(history) : step.querySelector(".review") ? null : history.lastElementChild;
+    const above = wanted ? step.getBoundingClientRect().top - wanted.getBoundingClientRect().top : 0;
+    const card = step.querySelector(".card")?.offsetHeight ?? 0;
+    const hidesButton = card < room && card + above > room; // which is in view if the step stands alone
+    const isShown = wanted && !hidesButton && above < innerHeight * (isOver ? LARGEST_END : LARGEST_PART);
+    const target = isShown ? wanted : step; // whole, or not at all
+    step.classList.toggle("below-text", Boolean(isOver && isShown));
+    root.style.setProperty("--above", isShown ? `calc(${above}px + 1rem)` : "0px");
+    root.style.setProperty("--peek", isShown ? "" : "0rem"); // the style sheet's own, or nothing of the history
+    if (isFramed) history.scrollTop = isOver && wanted ? wanted.offsetTop - history.offsetTop : history.scrollHeight;
     else if (isInside) scrollTo({ top: target.getBoundingClientRect().top + scrollY - 16 }); // not the page around it
     else if (!isFirst || !location.hash) {
       target.scrollIntoView({ block: "start" });
-      scrollBy(0, Math.max(0, step.getBoundingClientRect().top - innerHeight * 0.7)); // the end stays visible
     }
   }
 
-  // The first text after the last answer, such as the outcome of a quiz, stays visible above the end.
+  // The first text after the last answer, such as the outcome of a quiz, is shown above the end.
   function closingText(history) {
     const steps = [...history.children];
     return steps[steps.findLastIndex((each) => each.querySelector(".from-respondent")) + 1];
@@ -173,6 +181,20 @@
       mainButton().focus();
     });
   }
+
+  /* A video is loaded from its site once the respondent wants to see it. A timed statement waits for it. */
+  document.addEventListener("click", ({ target }) => {
+    const box = target instanceof Element ? target.closest(".play")?.parentElement : null;
+    if (!box) return;
+    /** @type {HTMLElement | null} */ (step.querySelector("[data-wait-button]:not([hidden])"))?.click();
+    const frame = document.createElement("iframe");
+    Object.assign(frame, { src: box.dataset.player, title: box.dataset.title, referrerPolicy: "strict-origin",
+      allow: "autoplay; encrypted-media; fullscreen; picture-in-picture" }); // the site asks who shows its player
+    frame.setAttribute("sandbox", "allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox "
+      + "allow-presentation"); // so that it leads the survey's window nowhere
+    box.replaceChildren(frame);
+    frame.focus();
+  });
 
   /* A proof of work: finds the number whose hash is known, and sends the form again. Browsers hash on https alone;
      elsewhere, and without scripts, the form asks a small question. */
@@ -302,6 +324,7 @@
     let ranked = choosesBest || numbered === items.length ? numbered : 0; // how many items from the top are ranked
     list.append(...items);
     list.classList.add("sortable");
+    list.classList.toggle("of-the-best", choosesBest);
 
     const update = () => {
       [...list.children].forEach((item, index) => {

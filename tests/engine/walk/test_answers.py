@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from surveys.engine.script import Block
-from surveys.engine.walk import answers
+from surveys.engine.walk import answers, defaults
 from surveys.engine.walk.answers import AnswerRow, InvalidAnswer
 from tests.support.cases import try_each
 from tests.support.engine import script_builder
@@ -23,6 +23,15 @@ def refusal(block: Block, raw) -> tuple[str, str]:
     with pytest.raises(InvalidAnswer) as caught:
         answers.parse(block, raw)
     return caught.value.violation.field, caught.value.violation.code
+
+
+def test_a_limit_is_written_as_in_the_sentence_above_the_field():
+    block = block_of("open_numeric", min=-12_000, max=12_000)
+
+    for raw, words in ((13_000, "at most 12,000."), (-13_000, "at least -12,000.")):
+        with pytest.raises(InvalidAnswer, match=f"Answer with a number of {words}"):
+            answers.parse(block, {"value": raw})
+    assert "12,000" in defaults.help_of(block)
 
 
 @try_each(

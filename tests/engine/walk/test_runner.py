@@ -26,6 +26,7 @@ SEEN = {
         "answer_style",
         "color",
         *PICTURE_FIELDS,
+        "video_url",
         "options",
     ),
     *(

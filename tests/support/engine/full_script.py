@@ -19,6 +19,7 @@ EVERYTHING = Script(
             image_alt="A board",
             thumbnail_url="https://example.com/b.png",
             thumbnail_alt="A knight",
+            video_url="https://vimeo.com/76979871",
             position=0,
             continue_=Continue(after="pause", pause=5, label="On"),
         ),

@@ -79,6 +79,14 @@ def test_pictures_stand_above_and_beside_the_prompt(chat):
     assert above["color"] == asked["color"]
 
 
+def test_a_video_is_a_link_below_the_text(chat):
+    """Rule 6.441."""
+    film = {"name": "f", "type": "content_block", "prompt": "Look", "video_url": "https://vimeo.com/7"}
+    marit = begun(chat, film, QUESTION)
+
+    assert "Look\n\n[▶ Watch the video on Vimeo](https://vimeo.com/7)" in marit.text
+
+
 def test_eleven_labelled_points_are_explained(chat):
     points = [{"value": str(n), "label": f"Point {n}"} for n in range(11)]
     marit = begun(chat, {"name": "s", "type": "opinion_scale", "prompt": "Agreed?", "options": points})

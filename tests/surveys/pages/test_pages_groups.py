@@ -317,7 +317,7 @@ def test_rows_have_the_look_of_their_questions(style, icon):
 
     ids = re.findall(r' id="([^"]+)"', page)
     assert len(ids) == len(set(ids))
-    looks = {"select_menu": "<select", None: 'class="stars"' if icon == "stars" else 'class="options cells'}
+    looks = {"select_menu": "<select", None: 'class="stars ' if icon == "stars" else 'class="options cells'}
     assert page.count(looks[style]) == 2
     for described in re.findall(r'aria-(?:describedby|labelledby)="([^"]*)"', page):
         assert set(described.split()) <= set(ids)

@@ -45,6 +45,7 @@ SAID, SIGN = "You: </span>", '<span aria-hidden="true">😞</span>'
             '<span aria-hidden="true">4 of 5 ★</span> <span class="visually-hidden">4 of 5 stars</span>',
         ),
         ({"type": "nps"}, "9", "<span>9</span>"),
+        ({"type": "open_text", "format": "date"}, "1990-05-01", "<span>1 May 1990</span>"),
     ],
 )
 def test_the_past_shows_what_was_pressed(block, value, said):
@@ -53,6 +54,20 @@ def test_the_past_shows_what_was_pressed(block, value, said):
     visitor = Visitor(made).look().send(value=value)
 
     assert f"{SAID} {said}" in re.sub(r"\s+", " ", visitor.page).replace("</span><span", "</span> <span")
+
+
+def test_the_past_has_the_ranks_of_a_ranking_and_the_description_of_a_statement():
+    """Rule 6.445."""
+    ranking = {"type": "ranking", "rank_top_n": 2, "options": ["Italian", "Spanish", "French"]}
+    made = scenario.project(ranking, {**SAYING, "prompt": "Noted.", "description": "See you."}, TEXT)
+    ranks: dict[str, Any] = {
+        f"rank-{scenario.option_id(made, 'q0', place)}": rank for rank, place in ((1, 2), (2, 0))
+    }
+
+    visitor = Visitor(made).look().send(**ranks).send("go")
+
+    assert "<span>1. French\n2. Italian</span>" in visitor.page
+    assert "Noted.\n\nSee you.</span>" in visitor.page
 
 
 STARS = {"type": "rating", "prompt": "How good?"}
@@ -235,6 +250,8 @@ def test_pictures_have_a_text_for_those_who_do_not_see_them():
 
     page = Visitor(made).look().page
 
-    found = rf'<img class="picture" src="/pictures/{copy.name}" alt="A <board>"\s+width="152" height="288">'
+    found = (
+        rf'<img class="picture tall" src="/pictures/{copy.name}" alt="A <board>"\s+width="152" height="288">'
+    )
     assert re.search(found, page)
     assert re.search(r'<img class="thumbnail" src="[^"]+" alt=""\s', page)

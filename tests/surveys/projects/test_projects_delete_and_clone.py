@@ -170,6 +170,18 @@ def test_the_script_of_a_clone_has_ids_of_its_own():
     assert now[0]["correct_answer_ids"] == [now[0]["options"][1]["id"]]
 
 
+def test_a_clone_has_the_videos():
+    """Rule 3.198."""
+    caller = Caller()
+    film = {"type": "content_block", "prompt": "Look", "video_url": "https://vimeo.com/7"}
+    made = caller.make(film, TEXT)
+
+    copy = caller.post(f"/projects/{made['id']}/clone").json()
+
+    blocks = caller.get(f"/projects/{copy['id']}/script").json()["blocks"]
+    assert [block["video_url"] for block in blocks] == ["https://vimeo.com/7", None]
+
+
 def test_a_clone_takes_the_name_sent():
     caller = Caller()
     made = caller.make(name="n" * 200)

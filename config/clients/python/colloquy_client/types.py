@@ -98,6 +98,7 @@ class BlockFields(_BlockFields):
     image_alt: NotRequired[str | None]
     thumbnail_url: NotRequired[str | None]
     thumbnail_alt: NotRequired[str | None]
+    video_url: NotRequired[str | None]
     options: NotRequired[list[Option] | None]
     min: NotRequired[int | None]
     max: NotRequired[int | None]
@@ -1897,6 +1898,7 @@ class SeenBlockFields(_SeenBlockFields):
     image_alt: str | None
     thumbnail_url: str | None
     thumbnail_alt: str | None
+    video_url: str | None
     min: int | None
     max: int | None
     whole: bool | None

@@ -9,10 +9,10 @@ const LEAST_ROWS = 2; // of options, as a new question has them
 const SECTIONS = ["intro", "main", "outro"];
 const EMPTY = {
   id: null, name: null, section: "main", prompt: "", description: null, group: null, answer_style: null,
-  color: null, image_url: null, image_alt: null, thumbnail_url: null, thumbnail_alt: null, options: null, min: null,
-  max: null, whole: null, format: null, required: null, precondition: null, show_when: null, hide_when: null,
-  action_kind: null, action_config: null, correct_answer_ids: null, correct_answer_index: null,
-  correct_answer_indexes: null, when_correct: null,
+  color: null, image_url: null, image_alt: null, thumbnail_url: null, thumbnail_alt: null, video_url: null,
+  options: null, min: null, max: null, whole: null, format: null, required: null, precondition: null,
+  show_when: null, hide_when: null, action_kind: null, action_config: null, correct_answer_ids: null,
+  correct_answer_index: null, correct_answer_indexes: null, when_correct: null,
   when_incorrect: null, scale: null, randomize_options: null, rank_top_n: null, follow_ups: null,
   calculated_formula: null, continue: null,
 };

@@ -16,7 +16,7 @@ const PLAIN = {
   whole: "“Whole numbers only”", format: "“Answers are”",
   name: "the name", rank_top_n: "the number to rank", image_url: "the picture",
   image_alt: "what the picture shows", thumbnail_alt: "what the small picture shows",
-  thumbnail_url: "the small picture", color: "the colour", calculated_formula: "the formula",
+  thumbnail_url: "the small picture", video_url: "the video", color: "the colour", calculated_formula: "the formula",
   answer_style: "the look of the answers", correct_answer_ids: "the right answer",
   correct_answer_indexes: "the right answer",
   when_correct: "the words for a right answer", when_incorrect: "the words for a wrong answer",

@@ -319,6 +319,8 @@ function scoringOff(cx) {
     " ", refusal);
 }
 
+const VIDEO = "On YouTube or Vimeo. It is loaded once a respondent plays it; the picture above is shown until then.";
+
 /** @param {FormContext} cx @param {Block} block */
 function more(cx, block) {
   const { type } = block;
@@ -333,6 +335,8 @@ function more(cx, block) {
     style && selectField(cx, "answer_style", { label: "Look of the answers", choices: STYLES[style] }),
     WITH_ITEMS.has(type) && checkField(cx, "randomize_options",
       { label: "Shuffle for each respondent", help: "An option can be kept last: use its pin." }),
+    type === "content_block" && block.section !== "outro" && textField(cx, "video_url", { label: "Video", type: "url",
+      maximum: 2048, placeholder: "https://www.youtube.com/watch?v=…", help: VIDEO }),
     ...(type === "calculated_block" ? [] : pictures(cx)),
     STATEMENTS.has(type) && colorField(cx),
   ].filter(Boolean);
@@ -349,6 +353,7 @@ function description(cx) {
 function summaryOf(block) {
   const set = [block.type === "calculated_block" || !isChosen(block) ? null : block.name,
     block.randomize_options && "shuffled", block.group && "group", block.image_url && "picture",
+    block.video_url && "video",
     block.thumbnail_url && "small picture", block.answer_style && "look", block.color && "colour"];
   return set.filter(Boolean).join(" · ");
 }

@@ -19,6 +19,7 @@ export const PARTS = /** @type {[string, string, string[]][]} */ ([
   ["description", "Description", ["description"]],
   ["group", "Group", ["group"]],
   ["pictures", "Pictures", PICTURES],
+  ["video", "Video", ["video_url"]],
   ["options", "Options", ["options", "correct_answer_ids", "correct_answer_index", "correct_answer_indexes"]],
   ["limits", "Limits", ["min", "max", "whole", "rank_top_n"]],
   ["format", "Answers are", ["format"]],

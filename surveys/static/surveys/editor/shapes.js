@@ -18,6 +18,7 @@
  * @property {string | null} [image_alt]
  * @property {string | null} [thumbnail_url]
  * @property {string | null} [thumbnail_alt]
+ * @property {string | null} [video_url]
  * @property {number | null} [min]
  * @property {number | null} [max]
  * @property {boolean | null} [whole]

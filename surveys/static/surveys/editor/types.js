@@ -125,7 +125,7 @@ export const PRESENTATION = ["prompt", "description", ...PICTURES];
  *  adding and reordering. The server refuses to switch `required` on. Outro blocks: `OUTRO`. */
 const WORDING = new Set([
   "options", "required",
-  ...PRESENTATION, "group", "label", "emoji", "color", "when_correct", "when_incorrect",
+  ...PRESENTATION, "video_url", "group", "label", "emoji", "color", "when_correct", "when_incorrect",
   "scale.label_left", "scale.label_center", "scale.label_right", "continue",
 ]);
 const OUTRO = new Set([...PRESENTATION, "continue.pause"]);
