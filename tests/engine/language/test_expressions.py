@@ -399,16 +399,3 @@ def test_a_rename_to_a_reserved_name_is_an_error() -> None:
 def test_a_number_is_written_as_people_read_it(value: str, expected: str) -> None:
     """Rule 4.26."""
     assert values.number_text(Decimal(value)) == expected
-
-
-@try_each("text", ["5", "-5", "0.5", "007", "9" * 10_000])
-def test_texts_that_read_as_numbers(text: str) -> None:
-    assert values.number(text) == Decimal(text)
-
-
-@try_each(
-    "text",
-    ["", "5.", ".5", "+5", "--5", "- 5", " 5", "5\n", "1_0", "٣", "1e5", "NaN", "Infinity", "0x1", "1,5"],
-)
-def test_texts_that_do_not_read_as_numbers(text: str) -> None:
-    assert values.number(text) is None
