@@ -71,14 +71,6 @@ def test_chapters_are_numbered_from_1_and_the_index_lists_them_in_order() -> Non
         assert (ROOT / DOCS / file).read_text(encoding="utf-8").startswith(f"# {number}. {title}\n")
 
 
-def test_the_index_leads_to_every_document() -> None:
-    index = (ROOT / DOCS / "index.md").read_text(encoding="utf-8")
-
-    linked = set(re.findall(r"\]\(([^)]+)\)", index))
-
-    assert linked == {path.name for path in (ROOT / DOCS).glob("*.md")} - {"index.md"}
-
-
 def test_a_number_belongs_to_one_rule_of_its_chapter() -> None:
     numbers = [number for number, _ in contract.numbered()]
 

@@ -92,14 +92,3 @@ def test_it_leaves_an_installation_with_a_database_of_its_own_alone(
         call_command("reset", "--no-input")
 
     assert _names(var_dir) >= DATA
-
-
-def test_it_says_so_if_there_is_nothing_to_delete(
-    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv("DATABASE_URL", raising=False)
-    settings.VAR_DIR = tmp_path / "missing"
-
-    call_command("reset")
-
-    assert capsys.readouterr().out == f"{tmp_path / 'missing'} has no data to delete.\n"

@@ -54,13 +54,6 @@ def test_a_taken_port_is_refused_by_name(settings: Any, taken_port: int) -> None
         run._check_address()
 
 
-def test_an_address_of_another_machine_is_not_blamed_on_the_port(settings: Any) -> None:
-    settings.BIND = "192.0.2.1"
-
-    with pytest.raises(CommandError, match=r"^BIND is 192\.0\.2\.1, which cannot be used"):
-        run._check_address()
-
-
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [

@@ -67,12 +67,6 @@ def test_line_breaks_next_to_tags_do_not_reach_the_page(source: str, rendered: s
     assert environment.get_template("page.html").render(a=1, text="two\n  lines") == rendered
 
 
-def test_scripts_keep_their_lines() -> None:
-    environment = templating.environment(loader=jinja2.DictLoader({"start.js": "a();  // one\n  b();"}))
-
-    assert environment.get_template("start.js").render() == "a();  // one\n  b();"
-
-
 def _is_one_tag_or_a_pair(tags: list[str], may_have_else: bool) -> bool:
     match tags:
         case [] | [_]:

@@ -3,8 +3,6 @@
 import socket
 import traceback
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -123,13 +121,6 @@ def test_a_long_retry_after_is_passed_to_the_caller(
     assert len(anthropic.requests) == (3 if header == "inf" else 1)
 
 
-def test_retry_after_may_be_a_date(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    tomorrow = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-    anthropic.queue_error(429, "rate_limit_error", headers={"retry-after": tomorrow})
-
-    assert 3_000 < failure_of(claude).retry_after <= 3_600
-
-
 @pytest.mark.parametrize(("status", "should_retry", "requests"), [(529, "false", 1), (400, "true", 3)])
 def test_the_provider_may_say_whether_to_retry(
     claude: ClaudeProvider, anthropic: Loopback, status: int, should_retry: str, requests: int
@@ -139,12 +130,6 @@ def test_the_provider_may_say_whether_to_retry(
     failure_of(claude)
 
     assert len(anthropic.requests) == requests
-
-
-def test_a_configuration_error_asks_for_a_longer_wait(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.queue_error(401, "authentication_error")
-
-    assert failure_of(claude).retry_after == 300
 
 
 UNUSABLE: dict[str, tuple[Callable[[Loopback], None], str]] = {

@@ -135,24 +135,6 @@ def test_tokens_of_an_unusable_response_are_logged_too(claude: ClaudeProvider, a
     assert (line["outcome"], line["stop_reason"], line["output_tokens"]) == ("cut_off", "max_tokens", 4_000)
 
 
-def test_invalid_token_counts_are_logged_as_zero(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.queue(
-        {"summary": "Fine."}, usage={"input_tokens": CONTENT, "output_tokens": -1}, stop_reason=CONTENT
-    )
-
-    line = log_line_of(claude)
-
-    assert (line["input_tokens"], line["output_tokens"], line["stop_reason"]) == (0, 0, "unknown")
-
-
-def test_a_response_without_usage_is_accepted(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.queue_raw(
-        b'{"type": "message", "content": [{"type": "text", "text": "{\\"summary\\": \\"Fine.\\"}"}]}'
-    )
-
-    assert log_line_of(claude)["input_tokens"] == 0
-
-
 @pytest.mark.parametrize("fails", [False, True])
 def test_no_log_level_brings_content_or_the_key_into_the_log(
     anthropic: Loopback, caplog: pytest.LogCaptureFixture, fails: bool

@@ -64,13 +64,6 @@ def test_a_claim_without_plain_words_is_dropped(
     assert claude.answer_question(QUESTION) == [Claim("Their average is 3.82.", ("b9.mean", "b4.mean"))]
 
 
-def test_no_claims_mean_that_the_data_cannot_tell(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    """Rule 10.32."""
-    anthropic.queue({"claims": []})
-
-    assert claude.answer_question(QUESTION) == []
-
-
 def test_without_figures_no_model_is_asked(claude: ClaudeProvider, anthropic: Loopback) -> None:
     assert claude.answer_question(ResultsQuestion("Why?", [])) == []
     assert anthropic.requests == ()
@@ -210,12 +203,6 @@ def test_no_further_question_is_better_than_a_bad_one(
     anthropic.queue({"is_clear": False, "question": question})
 
     assert claude.ask_further(FollowUpRequest(FOLLOW_UP.prompt, "No.", earlier=[("Which?", "All")])) is None
-
-
-def test_a_clear_answer_gets_none(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.queue({"is_clear": True, "question": "What about them?"})
-
-    assert claude.ask_further(FOLLOW_UP) is None
 
 
 def test_nobody_waits_for_a_second_attempt(

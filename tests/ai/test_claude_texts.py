@@ -86,14 +86,6 @@ def test_missing_texts_are_unread_and_the_first_of_two_readings_counts(
     assert readings == [TextReading(), None, TextReading(sentiment="positive")]
 
 
-def test_indexes_of_no_theme_are_dropped_and_repeated_ones_count_once(
-    claude: ClaudeProvider, anthropic: Loopback
-) -> None:
-    anthropic.queue(answer(text(0, 2, 1, -1, 1, 99, None, 0.0)))
-
-    assert claude.assign_themes(batch_of("a")) == [TextReading((1, 0))]
-
-
 def test_an_answer_has_five_themes_at_most(claude: ClaudeProvider, anthropic: Loopback) -> None:
     anthropic.queue(answer(text(0, *range(9))))
     themes = [TextTheme(f"Theme {n}") for n in range(9)]
@@ -114,12 +106,6 @@ def test_a_quote_is_a_verbatim_part_of_its_own_answer(
 
     assert first == TextReading(quote=kept)
     assert second == TextReading()
-
-
-def test_a_long_quote_is_dropped(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.queue(answer(text(0, quote="x" * 301)))
-
-    assert claude.assign_themes(batch_of("x" * 400)) == [TextReading()]
 
 
 def test_long_batches_are_split_and_each_piece_has_the_whole_codebook(
@@ -233,11 +219,6 @@ def test_answers_without_time_left_are_unread(anthropic: Loopback) -> None:
     assert len(readings) == 20
 
 
-def test_an_empty_batch_sends_no_request(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    assert claude.assign_themes(batch_of()) == []
-    assert anthropic.requests == ()
-
-
 def test_a_full_batch_has_enough_tokens_for_its_response(claude: ClaudeProvider, anthropic: Loopback) -> None:
     anthropic.default_to(all_of)
 
@@ -314,25 +295,6 @@ def test_themes_that_mean_something_else_are_not_merged(
     assert [theme.title for theme in themes] == [one, other]
 
 
-def test_long_titles_are_truncated(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.queue(named("word " * 100 + "\n\x00"))
-
-    (theme,) = claude.name_themes(TextSample("Why?", ["a"]))
-
-    assert theme.title == ("word " * 16).strip()
-    assert len(theme.description) <= 300
-
-
-def test_a_sample_is_shortened(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.queue(named("Slow"))
-
-    claude.name_themes(TextSample("Why?", ["x" * 2_000] * 300))
-
-    sent = data_in(anthropic.requests[0].body)["answers"]
-    assert {len(each) for each in sent} == {500}
-    assert len(sent) == 120
-
-
 def test_a_sample_with_an_unusable_response_is_requested_in_halves(
     claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
@@ -369,11 +331,3 @@ def test_a_sample_of_which_nothing_can_be_read_is_an_error(
         claude.name_themes(TextSample("Why?", ["a"] * count))
 
     assert len(anthropic.requests) == requests
-
-
-@pytest.mark.parametrize("sample", [TextSample("Why?", []), TextSample("Why?", ["a"], max_new_themes=0)])
-def test_a_sample_without_answers_or_room_sends_no_request(
-    claude: ClaudeProvider, anthropic: Loopback, sample: TextSample
-) -> None:
-    assert claude.name_themes(sample) == []
-    assert anthropic.requests == ()

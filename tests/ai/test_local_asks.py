@@ -8,7 +8,6 @@ import pytest
 
 from surveys.ai.local.drafts import bank, languages
 from surveys.ai.local.drafts.ask_words import is_order
-from surveys.ai.local.drafts.asks import read_asks
 from surveys.ai.local.drafts.formats import read_scale, split_options
 from surveys.ai.local.drafts.phrasing import question_from
 from tests.support.ai.drafts import draft_from, option_values, prompts, questions
@@ -181,19 +180,6 @@ def test_what_is_no_ask_is_unmet_and_asks_nothing(intent: str) -> None:
 )
 def test_an_order_to_us_is_told_from_a_noun_phrase(text: str, is_one: bool) -> None:
     assert is_order(text) == is_one
-
-
-@try_each(
-    ("intent", "prompt"),
-    [
-        ("Rate the location with stars", "How would you rate the location?"),
-        ("Bitte die Halle mit Sternen bewerten", "Die Halle: Wie bewertest du das?"),
-    ],
-)
-def test_stars_without_a_number_are_five(intent: str, prompt: str) -> None:
-    first = questions(draft_from(intent))[0]
-
-    assert (first["prompt"], first["type"], first["max"]) == (prompt, "rating", 5)
 
 
 def test_a_stated_number_is_filled_up_and_never_cuts_what_is_asked() -> None:
@@ -392,12 +378,6 @@ def test_a_standard_needs_its_name() -> None:
     assert "Template: Product-market fit." not in draft.understood
 
 
-def test_settings_are_no_asks() -> None:
-    found = read_asks("Team survey, 6 questions, takes a minute, keep it short", "en")
-
-    assert found.asks == ()
-
-
 # --- The bank -------------------------------------------------------------------------------------------
 
 
@@ -508,13 +488,6 @@ def test_confidence_is_below_seven_tenths_with_a_part_that_is_told() -> None:
     assert draft.confidence < 0.7
 
 
-def test_options_that_look_the_same_are_one() -> None:
-    draft = draft_from("Poll: which colour? Red, R\N{ZERO WIDTH SPACE}ed, Blue", "poll")
-
-    [question] = questions(draft)
-    assert [option["value"] for option in question["options"]] == ["Red", "Blue"]
-
-
 @pytest.mark.parametrize(
     ("intent", "about", "why"),
     [
@@ -613,10 +586,6 @@ def test_needs_are_not_rated() -> None:
         "What are your transport needs?",
         "What do you need: lunch?",
     ]
-
-
-def test_a_list_after_a_full_stop_is_asked() -> None:
-    assert len(asked("feedback on our open day. stands, talks, parking, would they come again")) == 4
 
 
 def test_a_limit_in_brackets_is_that_of_its_number() -> None:

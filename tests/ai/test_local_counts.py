@@ -69,7 +69,3 @@ def test_other_numbers_are_not_a_number_of_questions(intent: str) -> None:
 )
 def test_a_number_of_options_is_understood(intent: str, number: int) -> None:
     assert counts.option_count(intent) == CountRange(number, number)
-
-
-def test_a_range_keeps_a_number_inside_it() -> None:
-    assert [CountRange(5, 10).nearest(number) for number in (3, 7, 12)] == [5, 7, 10]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -49,23 +48,6 @@ def test_there_are_many_surveys_and_polls_with_unique_names() -> None:
     assert {template.type for template in TEMPLATES} == {"convo", "poll"}
     assert {template.id for template in TEMPLATES} >= WANTED
     assert len({template.name for template in TEMPLATES}) == len(TEMPLATES)
-
-
-def test_templates_are_sorted_by_category_and_name() -> None:
-    assert list(TEMPLATES) == sorted(TEMPLATES, key=lambda each: (each.category, each.name))
-
-
-def test_a_template_is_found_by_its_id() -> None:
-    assert library.get("event-feedback") in TEMPLATES
-    assert library.get("nothing-of-ours") is None
-
-
-@each(TEMPLATES)
-def test_a_file_is_named_by_its_id(template: Template) -> None:
-    path = library.FOLDER / f"{template.id}.json"
-
-    assert json.loads(path.read_text(encoding="utf-8"))["id"] == template.id
-    assert re.fullmatch("[a-z]+(-[a-z]+)*", template.id)
 
 
 @each(TEMPLATES)
@@ -171,11 +153,6 @@ def test_the_fields_for_matching_and_filling_are_complete(template: Template) ->
         assert names[template.result_of]["type"] == "calculated_block"
         assert template.buckets
     assert not {title_case(block["name"]) for block in template.more} & set(map(title_case, names))
-
-
-@each([template for template in TEMPLATES if template.type == "poll"])
-def test_a_poll_has_one_question(template: Template) -> None:
-    assert template.question_count == 1
 
 
 def test_further_questions_suit_any_survey() -> None:

@@ -130,10 +130,6 @@ def test_one_word_among_many_chooses_no_template(intent: str, type: str, templat
     assert draft.understood[0] == "This may not be what you asked for."
 
 
-def test_a_clear_match_is_not_doubted() -> None:
-    assert draft_from("NPS survey for our customers").understood[0].startswith("Template: ")
-
-
 def test_a_match_names_the_words_that_earned_it() -> None:
     choice = match_for("a survey about our event", "convo")
 

@@ -42,15 +42,6 @@ def test_an_intent_without_a_list_has_no_options(intent: str) -> None:
     assert listed_options.find_options(intent, is_poll=True) == ()
 
 
-def test_a_plain_series_in_the_intent_of_a_survey_is_not_a_list_of_options() -> None:
-    assert listed_options.find_options("survey about food, venue and music", is_poll=False) == ()
-    assert listed_options.find_options("results: Mage, Healer and Rogue", is_poll=False) == (
-        "Mage",
-        "Healer",
-        "Rogue",
-    )
-
-
 def test_listed_options_become_those_of_a_poll() -> None:
     (question,) = questions(draft_from("poll: pizza, sushi or tacos", "poll"))
 
@@ -69,12 +60,6 @@ def test_listed_options_become_the_items_of_a_ranking_and_limit_its_top() -> Non
     assert (option_values(ranking), ranking["rank_top_n"]) == (["Mugs", "Posters"], 2)
 
 
-def test_plain_yes_and_no_keep_the_options_of_the_template() -> None:
-    (question,) = questions(draft_from("yes or no to new rules?", "poll"))
-
-    assert option_values(question) == ["Yes", "No", "Undecided"]
-
-
 @try_each("number", [2, 3, 8, 25])
 def test_the_number_of_options_is_as_requested(number: int) -> None:
     (question,) = questions(draft_from(f"feature vote with {number} options", "poll", for_chat=True))
@@ -91,9 +76,3 @@ def test_options_are_shortened_for_chat_only() -> None:
         option_values(questions(draft_from(intent, "poll", for_chat=True))[0])[0]
         == "A rather long option that goes on and…"
     )
-
-
-def test_chat_gets_one_emoji_on_an_option_at_most() -> None:
-    (question,) = questions(draft_from("options: pizza 🍕🍕, 🍣🍣, sushi 🍣", "poll", for_chat=True))
-
-    assert option_values(question) == ["Pizza", "Sushi 🍣"]

@@ -229,10 +229,6 @@ def test_the_number_of_new_themes_is_limited(room):
     assert len(name((text for text, _ in answers), prompt=prompt, room=room)) == room
 
 
-def test_no_answers_have_no_themes():
-    assert read([]) == ([], [])
-
-
 def test_the_subject_of_the_question_is_no_theme():
     answers = ["the app is slow", "app too slow", "nice app", "expensive app", "app costs too much"]
 
@@ -339,12 +335,6 @@ def test_a_theme_of_staff_is_recognised_by_its_title_by_seeds_or_by_its_descript
     ) == [(friendliness.title,), (friendliness.title,), (quoted.title,), (prices.title,), (), ()]
 
 
-def test_a_theme_without_meaning_fits_nothing():
-    themes = [TextTheme("Other"), TextTheme("???"), TextTheme("")]
-
-    assert titles_of(["the other one"] * 6, themes) == [()] * 6
-
-
 # --- Examples -------------------------------------------------------------------------------------
 
 
@@ -436,10 +426,6 @@ def test_quotes_are_verbatim_and_short_and_contain_a_word_of_the_theme():
         assert len(reading.quote) <= 200
         assert "queue" in reading.quote.lower()
         assert reading.quote == reading.quote.strip()
-
-
-def test_an_answer_without_a_theme_has_no_quote():
-    assert assign(["I like hiking."], [TextTheme("Waiting time")])[0].quote is None
 
 
 @try_each(
@@ -542,13 +528,6 @@ def test_unusual_answers_can_be_themes_and_examples(kind):
 
     assert len(assign(["a text", *ODD[kind]], themes, examples=examples)) == 1 + len(ODD[kind])
     assert name(ODD[kind], known=themes) is not None
-
-
-def test_two_thousand_equal_answers_are_one_theme():
-    themes, readings = read(["The pizza was cold."] * LocalProvider.max_batch_size)
-
-    assert titles(themes) == ["Food"]
-    assert {(each.themes, each.quote) for each in readings} == {((0,), "The pizza was cold.")}
 
 
 @try_each(

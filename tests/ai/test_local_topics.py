@@ -84,17 +84,6 @@ def test_a_question_in_the_intent_is_asked_word_for_word(intent: str) -> None:
     assert prompts(draft_from(intent, "poll")) == [intent]
 
 
-def test_a_question_to_us_is_not_passed_on() -> None:
-    assert prompts(draft_from("Can you make a poll about the new map?", "poll")) == [
-        "What do you think of the new map?"
-    ]
-
-
-def test_prompts_begin_with_a_capital_letter() -> None:
-    for intent, type in [("poll: a or b", "poll"), ("about iron: tea, milk", "poll"), ("tea", "convo")]:
-        assert [each for each in prompts(draft_from(intent, type)) if each[:1].islower()] == []
-
-
 @try_each("space", [" ", "\t", "\n", " \n"])
 def test_white_space_of_any_length_is_read_as_a_little(space: str) -> None:
     short, long = (

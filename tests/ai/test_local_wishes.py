@@ -101,13 +101,6 @@ def test_prohibitions_hold_in_every_wording(intent: str, subjects: list[str]) ->
     assert {f"There are no questions about {subject}." for subject in subjects} <= set(drafted.understood)
 
 
-def test_nothing_else_is_asked() -> None:
-    drafted = draft("NPS for our app, plus which plan they are on (Free, Paid). nothing else")
-
-    assert "Nothing else is asked." in drafted.understood
-    assert drafted.blocks[-1]["prompt"] == "Which plan are you on?"
-
-
 @pytest.mark.parametrize(
     ("intent", "subject"),
     [

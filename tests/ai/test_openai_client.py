@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -290,62 +290,7 @@ def test_an_answer_of_the_wrong_form_is_requested_once_more(
     assert len(server.requests) == 2
 
 
-def test_an_answer_of_the_wrong_form_is_not_requested_a_third_time(
-    chat: OpenAIProvider, server: ChatLoopback
-) -> None:
-    server.default_to("All is well.")
-
-    assert "required form" in failure_of(chat).message
-    assert len(server.requests) == 2
-
-
 # --- Failures -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("status", "words", "retry_after"),
-    [
-        (401, "OPENAI_API_KEY", 300),
-        (402, "OPENAI_API_KEY", 300),
-        (403, "OPENAI_MODEL", 300),
-        (404, "OPENAI_MODEL and OPENAI_BASE_URL", 300),
-        (413, "too large", 30),
-    ],
-)
-def test_permanent_failures_are_not_retried(
-    chat: OpenAIProvider, server: ChatLoopback, status: int, words: str, retry_after: int
-) -> None:
-    server.queue_error(status, "some_error", SECRET)
-
-    failure = failure_of(chat)
-
-    assert words in failure.message
-    assert failure.retry_after == retry_after
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize(
-    ("status", "words"),
-    [(408, "too long"), (429, "no more requests"), (500, "failed to answer"), (503, "failed to answer")],
-)
-def test_temporary_failures_are_tried_three_times(
-    chat: OpenAIProvider, server: ChatLoopback, pauses: list[float], status: int, words: str
-) -> None:
-    server.default_to_error(status, "some_error", SECRET)
-
-    assert words in failure_of(chat).message
-    assert len(server.requests) == 3
-    assert pauses == [0.5, 2.0]
-
-
-def test_a_short_retry_after_is_respected_and_a_long_one_passed_on(
-    chat: OpenAIProvider, server: ChatLoopback, pauses: list[float]
-) -> None:
-    server.queue_error(429, "rate_limit_exceeded", headers={"retry-after": "3"})
-    server.queue_error(429, "rate_limit_exceeded", headers={"retry-after": "60"})
-
-    assert failure_of(chat).retry_after == 60
-    assert pauses == [3.0]
 
 
 def test_an_account_without_money_is_for_the_operator(chat: OpenAIProvider, server: ChatLoopback) -> None:
@@ -374,29 +319,6 @@ def test_a_request_beyond_the_context_is_made_smaller(
     assert formats(server) == ["json_schema"] * 3
 
 
-UNUSABLE: dict[str, tuple[Callable[[ChatLoopback], None], str]] = {
-    "refused": (lambda server: server.queue_text("", refusal=SECRET), "declined"),
-    "filtered": (lambda server: server.queue_text("{}", finish_reason="content_filter"), "declined"),
-    "cut off": (lambda server: server.queue(SUMMARY, finish_reason="length"), "cut off"),
-    "a page": (lambda server: server.queue_raw(b"<html>Sign in</html>"), "unexpected response"),
-    "an error with status 200": (lambda server: server.queue_raw(b'{"error": "no"}'), "unexpected response"),
-    "no choice": (lambda server: server.queue_raw(b'{"choices": []}'), "unexpected response"),
-    "choices that are none": (lambda server: server.queue_raw(b'{"choices": ["a"]}'), "unexpected response"),
-    "no end": (lambda server: server.queue_raw(b" " * 2_100_000), "response is too long"),
-}
-
-
-@pytest.mark.parametrize(("spoil", "words"), UNUSABLE.values(), ids=UNUSABLE)
-def test_an_unusable_response_is_an_error_without_a_retry(
-    chat: OpenAIProvider, server: ChatLoopback, spoil: Callable[[ChatLoopback], None], words: str
-) -> None:
-    spoil(server)
-
-    assert words in failure_of(chat).message
-    assert server.queued_count == 0
-    assert len(server.requests) == 1
-
-
 def test_neither_the_key_nor_an_answer_follows_a_redirect(chat: OpenAIProvider, server: ChatLoopback) -> None:
     """Rule 10.35."""
     with ChatLoopback() as other:
@@ -407,25 +329,6 @@ def test_neither_the_key_nor_an_answer_follows_a_redirect(chat: OpenAIProvider, 
 
     assert other.requests == ()
     assert len(server.requests) == 4
-
-
-def test_a_silent_server_is_tried_three_times(
-    chat: OpenAIProvider, server: ChatLoopback, pauses: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("surveys.ai.models.provider.SECONDS_FOR_A_SUMMARY", 0.2)
-    for _ in range(3):
-        server.queue_silence()
-
-    assert failure_of(chat).message == "The AI provider took too long. Please try again."
-    assert server.queued_count == 0
-    assert pauses == [0.5, 2.0]
-
-
-def test_a_response_that_is_cut_off_is_retried(chat: OpenAIProvider, server: ChatLoopback) -> None:
-    server.queue_cut_off()
-    server.queue(SUMMARY)
-
-    assert chat.summarize_analysis(OVERVIEW) == "All is well."
 
 
 def test_nobody_waits_for_a_second_attempt_at_a_further_question(

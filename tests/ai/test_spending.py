@@ -45,15 +45,6 @@ def test_a_call_that_fails_costs_what_it_has_used(claude: ClaudeProvider, anthro
     assert spent == Spending(2, 1_000, 200, ONE_CALL)
 
 
-def test_the_cost_is_unknown_if_one_price_is(chat: OpenAIProvider, claude: ClaudeProvider) -> None:
-    with measure() as spent:
-        claude.summarize_analysis(OVERVIEW)
-        chat.summarize_analysis(OVERVIEW)
-        claude.summarize_analysis(OVERVIEW)
-
-    assert spent == Spending(3, 3_000, 600, None)
-
-
 def test_an_answer_that_is_requested_again_is_paid_twice(chat: OpenAIProvider, server: ChatLoopback) -> None:
     server.queue_text("no JSON")
 

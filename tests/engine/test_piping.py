@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from surveys.engine.language.piping import fill, rename, token_form, tokens
 from tests.support.cases import try_each
 
@@ -104,9 +101,3 @@ def test_a_name_that_would_be_a_variable_is_put_in_title_case() -> None:
     written = [token_form(name) for name in ("Fav game ", "score", "q1", "UserName", "xp_name", "And")]
 
     assert written == ["Fav game", "Score", "Q1", "Username", "Xp_Name", "And"]
-
-
-@given(st.text(alphabet="[]ab_ -1\n", max_size=60))
-def test_filling_with_nothing_known_and_renaming_nothing_change_nothing(text: str) -> None:
-    assert fill(text, lambda name: None) == text
-    assert rename(text, {}) == text

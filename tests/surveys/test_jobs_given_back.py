@@ -55,12 +55,6 @@ def test_a_step_is_kept_and_no_other_is_begun(job: Generation) -> None:
     assert (job.generated_by, job.leased_until) == ("local", LATER)
 
 
-def test_no_more_are_taken(job: Generation) -> None:
-    jobs.give_back(at=LATER)
-
-    assert jobs.take(Generation, job.pk, at=LATER) is None
-
-
 def test_the_job_of_another_worker_is_left_alone(job: Generation) -> None:
     Generation.objects.update(attempt=2)
 

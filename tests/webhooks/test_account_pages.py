@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,10 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from communities.models import AuditEntry, Community, IdempotentRequest
-from tests.factories import CommunityFactory, DeliveryFactory, MemberFactory, ProjectFactory, WebhookFactory
+from tests.factories import CommunityFactory, DeliveryFactory, MemberFactory, WebhookFactory
 from tests.support.accounts import Person
 from tests.support.staff import hidden, text_of
-from tests.support.webhooks.outbox import create_webhook
 from webhooks.api.examples import ATTEMPTS
 from webhooks.models import Delivery, Webhook
 from webhooks.services import webhooks
@@ -97,31 +95,6 @@ def test_what_is_wrong_is_said_and_nothing_made(club: Community, values: dict[st
     assert not Webhook.objects.exists()
 
 
-def test_the_projects_that_it_hears_of_are_chosen_by_their_names(club: Community) -> None:
-    grace, survey = Person("admin", club), ProjectFactory.create(community=club, name="Yearly survey")
-    foreign = ProjectFactory.create(name="Elsewhere")
-    page = text_of(grace.client.get(address(club)))
-
-    refused = make(grace, about="some", projects=[str(foreign.pk)])
-    make(grace, about="some", projects=[str(survey.pk)])
-
-    assert "Yearly survey" in page
-    assert "Elsewhere" not in page
-    assert refused.status_code == 422
-    webhook = Webhook.objects.get()
-    assert webhook.project_ids == [survey.pk]
-    assert "Yearly survey" in text_of(grace.get("account_webhook", webhook.pk))
-
-
-def test_one_more_than_a_community_may_have_is_refused_in_words(club: Community) -> None:
-    WebhookFactory.create_batch(webhooks.MOST_WEBHOOKS, community=club)
-
-    answer = make(Person("admin", club))
-
-    assert "A community has at most 20 webhooks: delete one first." in text_of(answer)
-    assert Webhook.objects.count() == webhooks.MOST_WEBHOOKS
-
-
 def test_editing_changes_only_what_was_changed(club: Community) -> None:
     grace = Person("admin", club)
     webhook: Webhook = WebhookFactory.create(community=club, name="Shop", url=URL)
@@ -181,21 +154,6 @@ def test_a_deleted_webhook_can_be_brought_back_for_ten_minutes(club: Community) 
     assert (webhook.deleted_at, webhook.is_active) == (None, True)
 
 
-def test_after_ten_minutes_it_stays_deleted(club: Community) -> None:
-    grace = Person("admin", club)
-    deleted_at = timezone.now() - timedelta(minutes=11)
-    webhook: Webhook = WebhookFactory.create(
-        community=club, name="Shop", deleted_at=deleted_at, is_active=False
-    )
-
-    answer = grace.post("account_webhook_restore", webhook.pk)
-
-    page = text_of(grace.client.get(answer["Location"]))
-    assert "This webhook cannot be brought back any more." in page
-    assert "Undo" not in page
-    assert grace.get("account_webhook", webhook.pk).status_code == 404
-
-
 # --- Deliveries ---------------------------------------------------------------------------------------
 
 
@@ -248,20 +206,6 @@ def test_an_event_is_sent_again_as_another_delivery(club: Community) -> None:
     assert answer["Location"] == reverse("account_delivery", args=[again.pk])
 
 
-def test_an_event_whose_content_is_gone_is_not_sent_again(club: Community) -> None:
-    grace = Person("admin", club)
-    delivery: Delivery = DeliveryFactory.create(
-        webhook__community=club, event__body=None, status="delivered", due_at=None, attempt_count=1
-    )
-
-    answer = grace.post("account_delivery_again", delivery.pk)
-
-    page = text_of(grace.client.get(answer["Location"]))
-    assert "This event cannot be delivered again" in page
-    assert "The content was deleted 30 days after the event." in page
-    assert "Send again" not in page
-
-
 def test_the_log_is_filtered_and_turned_page_by_page(
     club: Community, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,42 +236,6 @@ def test_the_log_is_filtered_and_turned_page_by_page(
     assert (len(first), end) == (2, "")
     assert closed == ["A project closed"]
     assert len(unknown) == 2
-
-
-def test_a_filter_that_nothing_fits_says_so(club: Community) -> None:
-    grace = Person("admin", club)
-    delivery: Delivery = DeliveryFactory.create(webhook__community=club)
-
-    page = grace.get("account_deliveries", delivery.webhook_id, status="abandoned")
-
-    assert "No delivery has this state and this event." in text_of(page)
-
-
-def test_what_arrived_when_it_was_sent_again_leads_there(club: Community) -> None:
-    grace = Person("admin", club)
-    over = {"status": "delivered", "due_at": None, "attempt_count": 1}
-    first: Delivery = DeliveryFactory.create(webhook__community=club, error="No answer.", **over)
-    again: Delivery = DeliveryFactory.create(
-        webhook=first.webhook, event=first.event, response_status=204, **over
-    )
-
-    page = grace.get("account_delivery", first.pk).content.decode()
-
-    assert "Delivered when sent again" in page
-    assert f'href="{reverse("account_delivery", args=[again.pk])}"' in page
-    assert "Arrived as" not in grace.get("account_delivery", again.pk).content.decode()
-
-
-def test_the_list_tells_events_and_projects(club: Community) -> None:
-    grace = Person("admin", club)
-    survey = ProjectFactory.create(community=club, name="Spring open day")
-    WebhookFactory.create(community=club, name="One", events=["*"], project_ids=[survey.pk])
-    WebhookFactory.create(community=club, name="Every", events=["project.opened"])
-
-    page = text_of(grace.client.get(address(club, "account_webhooks")))
-
-    assert re.search(r"One \S+ All events · Spring open day", page)
-    assert re.search(r"Every \S+ project.opened · All projects", page)
 
 
 def test_the_list_tells_state_and_last_delivery(club: Community) -> None:
@@ -399,14 +307,3 @@ def test_the_section_is_for_creators_and_admins(club: Community) -> None:
     }
 
     assert shown == {"none": False, "member": False, "creator": True, "admin": True}
-
-
-def test_a_webhook_that_the_interface_deleted_is_not_offered_back(club: Community) -> None:
-    grace = Person("admin", club)
-    webhook = create_webhook(club)
-    webhooks.remove(actor=None, community_id=club.pk, webhook_id=webhook.pk, at=timezone.now())
-
-    page = text_of(grace.client.get(address(club, "account_webhooks")))
-
-    assert "Undo" not in page
-    assert "Nobody is told yet" in page

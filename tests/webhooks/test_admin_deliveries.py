@@ -9,7 +9,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
 
 from communities.ground.rounding import Rounding
 from communities.models import Community
@@ -21,12 +20,10 @@ from tests.support.webhooks.outbox import (
     emit_event,
     get_community,
     record_attempt,
-    write_outcome,
 )
 from webhooks.api.examples import ATTEMPTS
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event
-from webhooks.sender import EndpointResponse
 from webhooks.services import deliveries
 
 pytestmark = pytest.mark.django_db
@@ -111,31 +108,6 @@ def test_a_delivery_is_sent_again(admin: Client, community: Community) -> None:
     assert (again.event_id, again.even_if_off) == (delivery.event_id, True)
 
 
-def test_what_arrived_when_it_was_sent_again_says_so_and_leads_there(
-    admin: Client, community: Community
-) -> None:
-    create_webhook(community)
-    delivery = delivery_with("abandoned")
-    admin.post(address(delivery, "redeliver"))
-    again = Delivery.objects.exclude(pk=delivery.pk).get()
-    write_outcome(again, EndpointResponse(204, "", retry_after=None), at=timezone.now())
-
-    first, second = shown(admin, address(delivery)), shown(admin, address(again))
-
-    assert "Delivered when sent again" in first
-    assert f'<dt>Arrived as</dt><dd><a href="{address(again)}">the delivery of' in first
-    assert "when sent again" not in second
-    assert "Arrived as" not in second
-    assert "Delivered when sent again" in shown(admin, list_address())
-
-
-def test_what_arrived_at_a_later_attempt_was_not_sent_again(admin: Client, community: Community) -> None:
-    create_webhook(community)
-    delivery = delivery_with("delivered", response_status=200, attempts=ATTEMPTS)
-
-    assert "when sent again" not in shown(admin, address(delivery))
-
-
 def test_a_range_is_sent_again_oldest_first(admin: Client, community: Community) -> None:
     webhook = create_webhook(community)
     failed, abandoned, delivered = (delivery_with(each) for each in ("failed", "abandoned", "delivered"))
@@ -150,16 +122,6 @@ def test_a_range_is_sent_again_oldest_first(admin: Client, community: Community)
     assert failed.due_at <= timezone.now() + deliveries.PACE
     new = Delivery.objects.exclude(pk__in=[failed.pk, abandoned.pk, delivered.pk])
     assert [each.event_id for each in new] == [abandoned.event_id]
-
-
-def test_a_range_may_hold_what_was_delivered(admin: Client, community: Community) -> None:
-    webhook = create_webhook(community)
-    delivered = delivery_with("delivered")
-    send_again = reverse("admin:webhooks_webhook_redeliver", args=[webhook.pk])
-
-    admin.post(send_again, {**RANGE, "delivered_too": "on"})
-
-    assert Delivery.objects.filter(event=delivered.event_id).count() == 2
 
 
 def test_an_event_is_sent_again_once_however_often_it_was_given_up_or_asked_for(
@@ -264,29 +226,6 @@ def test_a_range_about_anonymous_responses_writes_no_exact_time(admin: Client, c
     again = Delivery.objects.get(event=event, status="pending")
     assert (again.created_at.minute, again.created_at.second) == (0, 0)
     assert not again.is_settled
-
-
-@pytest.mark.parametrize(
-    ("until", "message"),
-    [("", "No message of this time can be sent again:"), ("2000-01-01T00:00", "later than the beginning")],
-)
-def test_an_empty_range_is_told(admin: Client, community: Community, until: str, message: str) -> None:
-    webhook = create_webhook(community)
-    send_again = reverse("admin:webhooks_webhook_redeliver", args=[webhook.pk])
-
-    assert message in admin.post(send_again, {**RANGE, "until": until}).content.decode()
-
-
-@pytest.mark.parametrize("count", [1, 5])
-def test_the_queries_of_the_list_do_not_grow(
-    admin: Client, community: Community, count: int, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    create_webhook(community)
-    for _ in range(count):
-        delivery_with("failed")
-
-    with django_assert_max_num_queries(8):
-        shown(admin, list_address())
 
 
 def test_events_are_for_superusers_and_show_no_body(community: Community) -> None:

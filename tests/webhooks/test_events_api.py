@@ -109,28 +109,6 @@ def test_a_page_of_long_events_ends_early_and_none_is_lost(
     assert [each["pagination"]["has_more"] for each in (first, rest)] == [True, False]
 
 
-def test_the_page_after_the_last_event_is_empty(caller: Caller) -> None:
-    [only] = emit_at(caller, 1)
-
-    assert page(caller, f"?after={only}") == {"data": [], "pagination": {"per_page": 25, "has_more": False}}
-
-
-def test_a_full_page_of_the_last_events_has_no_more(caller: Caller) -> None:
-    emit_at(caller, 1, 2)
-
-    assert page(caller, "?per_page=2")["pagination"] == {"per_page": 2, "has_more": False}
-
-
-def test_equal_times_are_in_order_of_ids_and_none_is_lost_between_pages(caller: Caller) -> None:
-    emitted = emit_at(caller, *[1] * 7)
-    seen: list[str] = ids(caller, "?per_page=2")
-
-    while more := ids(caller, f"?per_page=2&after={seen[-1]}"):
-        seen += more
-
-    assert seen == sorted(emitted, reverse=True)
-
-
 def test_events_are_listed_oldest_first_if_asked(caller: Caller) -> None:
     in_order = emit_at(caller, 3, 1, 2)
     in_order = [in_order[1], in_order[2], in_order[0]]
@@ -177,15 +155,6 @@ def test_a_page_in_either_order_is_read_from_an_index_alone(caller: Caller, orde
     assert "event_newest_of_community" in plan
     assert "Sort" not in plan
     assert "created_at" in plan.split("Index Cond")[1].split("\n")[0]
-
-
-def test_events_are_filtered_by_type(caller: Caller) -> None:
-    emit_at(caller, 1, 3)
-    closed = emit_at(caller, 2, 4, type=EventType.PROJECT_CLOSED)
-
-    assert ids(caller, "?type=project.closed") == closed[::-1]
-    assert ids(caller, f"?type=project.closed&after={closed[1]}") == closed[:1]
-    assert ids(caller, "?type=project.deleted") == []
 
 
 def test_events_are_filtered_by_time(caller: Caller) -> None:

@@ -20,19 +20,6 @@ def event(**fields: Any) -> Event:
     return unsaved_event(**{"created_at": NOW, **fields})
 
 
-def test_an_empty_outbox_has_zero_figures() -> None:
-    outbox = metrics.outbox(at=NOW)
-
-    assert outbox == metrics.OutboxMetrics(
-        not_delivered={"pending": 0, "failed": 0, "abandoned": 0},
-        due=0,
-        oldest_age_seconds=0.0,
-        webhooks={"on": 0, "off": 0, "disabled": 0},
-        failing=0,
-    )
-    assert metrics.delivered_count() == 0
-
-
 def test_deliveries_are_counted_by_status() -> None:
     webhook = create_webhook()
     create_delivery(webhook, event())

@@ -99,17 +99,6 @@ def test_asking_twice_sends_nothing_twice(caller, webhook):
     assert [redeliver(caller, webhook), redeliver(caller, webhook)] == [1, 0]
 
 
-def test_an_empty_range_is_answered_and_remembered_too(caller, webhook):
-    body = {"since": NOON.isoformat()}
-
-    answers = [
-        caller.post(f"/webhooks/{webhook['id']}/redeliver", body, **{"Idempotency-Key": "night-7"})
-        for _ in range(2)
-    ]
-
-    assert [(each.status_code, each.json()) for each in answers] == [(202, {"count": 0})] * 2
-
-
 @pytest.mark.parametrize(("status", "count"), [("failed", 1), ("abandoned", 2), ("delivered", 3), (None, 3)])
 def test_a_status_chooses(caller, webhook, status, count):
     for each, times in {"failed": 1, "abandoned": 2, "delivered": 3, "pending": 1}.items():

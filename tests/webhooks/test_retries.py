@@ -34,10 +34,6 @@ def test_the_schedule(attempts: int, wait: timedelta | None) -> None:
     assert retries.wait_after(attempts, jitter=0) == wait
 
 
-def test_there_are_ten_attempts() -> None:
-    assert retries.MAX_ATTEMPTS == 10
-
-
 @given(attempts=st.integers(1, 9), jitter=st.floats(0, 1), retry_after=st.none() | WAITS)
 def test_a_wait_is_the_planned_one_plus_a_tenth_at_most_or_the_requested_one(
     attempts: int, jitter: float, retry_after: timedelta | None
@@ -49,10 +45,6 @@ def test_a_wait_is_the_planned_one_plus_a_tenth_at_most_or_the_requested_one(
     requested = retry_after or timedelta()
     assert wait is not None
     assert max(planned, requested) <= wait <= max(planned * 1.1, requested)
-
-
-def test_the_most_jitter_is_a_tenth() -> None:
-    assert retries.wait_after(2, jitter=1) == timedelta(minutes=5, seconds=30)
 
 
 def test_a_shorter_retry_after_has_no_effect() -> None:

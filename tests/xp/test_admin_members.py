@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.urls import reverse
-from pytest_django import DjangoAssertNumQueries
 
 from communities.models import AuditEntry, Member
 from tests.factories import IdentityFactory, MemberFactory, StandingFactory, VerifiedSourceFactory
@@ -149,18 +148,6 @@ def test_only_admins_find_people_by_accounts_beyond_the_chat_platform() -> None:
     assert listed(admin, q="stream-9") == ["Zoe"]
     assert listed(admin.beside("creator"), q="stream-9") == []
     assert listed(admin, q="web-9") == listed(admin, q="steam-9") == []
-
-
-@pytest.mark.parametrize("sort", ["newest", "xp"])
-def test_a_list_costs_the_same_however_long(
-    sort: str, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    staff = Staff()
-    for number in range(12):
-        StandingFactory.create(member=member(staff, f"M{number}"), xp_total=5)
-
-    with django_assert_max_num_queries(8):
-        staff.get("communities_member_changelist", sort=sort)
 
 
 # --- Profiles ---------------------------------------------------------------------------------------

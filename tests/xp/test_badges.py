@@ -2,7 +2,6 @@
 
 from xml.etree import ElementTree
 
-import pytest
 from django.test import Client
 
 from tests.support.cases import try_each
@@ -70,13 +69,3 @@ def test_a_badge_is_public_and_cacheable(client: Client) -> None:
     assert not response.cookies
     assert response["X-Content-Type-Options"] == "nosniff"
     assert response["Content-Security-Policy"].startswith("default-src 'self'")
-
-
-@pytest.mark.parametrize("number", ["0", "9223372036854775808", "9" * 5_000, "-1", "one", "1.5", ""])
-def test_an_invalid_number_is_not_found(client: Client, number: str) -> None:
-    assert client.get(f"/badges/{number}.svg").status_code == 404
-
-
-def test_a_badge_is_read_only(client: Client) -> None:
-    assert client.head("/badges/12.svg").status_code == 200
-    assert client.post("/badges/12.svg").status_code == 405

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from urllib.parse import unquote
 
 import pytest
 from django.db.models import F
@@ -18,7 +17,6 @@ from tests.factories import MemberFactory
 from tests.support import mails
 from tests.support.moments import NOON
 from tests.support.staff import Staff
-from xp.admin import inviting
 
 pytestmark = pytest.mark.django_db
 PAGE = "communities_member_invite_people"
@@ -182,22 +180,6 @@ def test_a_member_whose_nick_is_an_address_is_greeted_without_it() -> None:
     staff.post("communities_member_invite", member.pk, email="ada@example.org", ticket="1")
 
     assert "Hello,\n" in mails.written()[0]["text"]
-
-
-def test_open_invitations_have_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inviting, "ON_A_PAGE", 1)
-    staff = Staff()
-    for name in ("ada", "bob"):
-        staff.post(PAGE, emails=f"{name}@example.org", access="member", ticket=name)
-
-    first = staff.get(PAGE).content.decode()
-    following = re.search(r'href="\?after=([^"]+)"', first)
-    assert following is not None
-    second = staff.get(PAGE, after=unquote(following[1])).content.decode()
-
-    assert ("bob@example.org" in first, "ada@example.org" in first) == (True, False)
-    assert ("bob@example.org" in second, "ada@example.org" in second) == (False, True)
-    assert 'rel="prev"' in second
 
 
 def test_invitations_are_forgotten_a_month_after_they_are_over() -> None:

@@ -27,16 +27,6 @@ def test_a_total_has_a_level(total: int, level: int, missing: int) -> None:
     assert levels.to_next(total) == missing
 
 
-@try_each(("level", "needed"), [(0, 0), (1, 100), (2, 300), (3, 600), (10, 5_500)])
-def test_a_level_begins_at_its_total(level: int, needed: int) -> None:
-    assert levels.needed_for(level) == needed
-
-
-@try_each(("total", "progress"), [(0, 0), (50, 0.5), (99, 0.99), (100, 0), (200, 0.5), (450, 0.5)])
-def test_progress_restarts_with_each_level(total: int, progress: float) -> None:
-    assert levels.progress(total) == progress
-
-
 @given(st.integers(0, 10**40))
 def test_the_level_is_the_highest_one_reached(total: int) -> None:
     level = levels.level_of(total)

@@ -120,17 +120,6 @@ def test_the_platform_id_is_that_of_the_first_chat_account(admin):
     assert admin.get(f"/members/{ann.pk}").json()["platform_id"] == "2"
 
 
-def test_the_list_and_the_single_read_agree(admin):
-    for xp in (None, 0, 5, 5, 9):
-        achievement(member(admin, "Ann", xp=xp))
-    leave(member(admin, "Gone", xp=7))
-
-    rows = admin.get("/members").json()["data"]
-
-    assert rows == [admin.get(f"/members/{row['id']}").json() for row in rows]
-    assert len(rows) == 7
-
-
 # --- Ranks ------------------------------------------------------------------------------------------
 
 
@@ -314,36 +303,7 @@ def test_an_invalid_query_is_refused(admin, query, field):
     assert {name for name, _ in faults(response)} == {field}
 
 
-def test_reading_one_member_accepts_no_parameters(admin):
-    response = admin.get(f"/members/{admin.community.members.get().pk}?sort=rank")
-
-    assert faults(response) == {("sort", "not_allowed")}
-
-
-def test_the_list_is_paginated(admin):
-    for number in range(4):
-        member(admin, f"m{number}", xp=4 - number)
-
-    second, beyond = (admin.get(f"/members?per_page=2&page={page}") for page in (2, 9))
-
-    assert names(second) == ["m2", "m3"]
-    assert second.json()["pagination"] == {"page": 2, "per_page": 2, "total": 5, "has_more": True}
-    assert beyond.json() == {
-        "data": [],
-        "pagination": {"page": 9, "per_page": 2, "total": 5, "has_more": False},
-    }
-
-
 # --- Access ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("access", ["member", "creator", "admin"])
-def test_every_role_may_read_members(admin, access):
-    ann = member(admin, "Ann", xp=5)
-    reader = admin.beside(access)
-
-    assert names(reader.get("/members?search=Ann")) == ["Ann"]
-    assert reader.get(f"/members/{ann.pk}").json()["xp_total"] == 5
 
 
 def test_members_of_another_community_are_not_found(admin):
@@ -355,11 +315,6 @@ def test_members_of_another_community_are_not_found(admin):
     assert refusal(theirs) == (404, "not_found")
     assert theirs.content == absent.content
     assert "Ann" not in names(stranger.get("/members"))
-
-
-@try_each("member_id", ["0", "-1", "abc", "9" * 19, "9" * 40, "1.5", "01", "%31x"])
-def test_an_invalid_member_id_is_not_found(admin, member_id):
-    assert refusal(admin.get(f"/members/{member_id}")) == (404, "not_found")
 
 
 # --- Cost -------------------------------------------------------------------------------------------

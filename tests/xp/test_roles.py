@@ -1,7 +1,6 @@
 """Roles wait for a chat platform, each role once for a member."""
 
 import pytest
-from pytest_django import DjangoAssertNumQueries
 
 from communities.models import Member
 from tests.factories import MemberFactory
@@ -54,16 +53,3 @@ def test_a_deleted_member_gets_no_role() -> None:
     grant(ann)
 
     assert not RoleGrant.objects.exists()
-
-
-def test_a_name_longer_than_its_column_is_truncated() -> None:
-    grant(MemberFactory.create(), name="n" * 201)
-
-    assert RoleGrant.objects.get().project_name == "n" * 200
-
-
-def test_granting_takes_one_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    ann = MemberFactory.create()
-
-    with django_assert_num_queries(1):
-        grant(ann)

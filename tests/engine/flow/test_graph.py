@@ -6,7 +6,6 @@ from typing import Any
 
 from surveys.engine.flow import graph
 from surveys.engine.flow.graph import Edge
-from surveys.engine.script import Block, Script
 from tests.support.engine import script_builder
 
 CHOICE = {"type": "single_punch", "name": "game", "options": ["chess", "go"], "required": True}
@@ -23,10 +22,6 @@ def edges(*blocks: dict[str, Any]) -> list[Edge]:
 
 def test_a_script_without_conditions_is_a_line() -> None:
     assert edges(text("a"), text("b")) == [Edge(-1, 0), Edge(0, 1), Edge(1, 2)]
-
-
-def test_an_empty_script_leads_to_the_end_at_once() -> None:
-    assert edges() == [Edge(-1, 0)]
 
 
 def test_blocks_with_one_condition_are_skipped_together() -> None:
@@ -74,13 +69,3 @@ def test_a_condition_that_cannot_be_read_is_told_as_such() -> None:
     node = graph.of_script(script_builder.script(CHOICE, text("a", "game ="))).nodes[1]
 
     assert (node.reach, node.shown) == ("sometimes", graph.FAULT)
-
-
-def test_the_outro_follows_the_main_part() -> None:
-    script = script_builder.script(text("a"))
-    thanks = Block(type="content_block", name="thanks", prompt="Thank\n you.", section="outro")
-
-    flow = graph.of_script(Script(script.blocks, outro=(thanks,)))
-
-    assert flow.edges == (Edge(-1, 0), Edge(0, 1), Edge(1, 2))
-    assert (flow.nodes[1].section, flow.nodes[1].prompt) == ("outro", "Thank you.")

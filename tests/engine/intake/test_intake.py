@@ -13,7 +13,6 @@ from tests.support.engine.violations import (
     ACTION,
     CHOICE,
     CONTENT,
-    ONE_OF_EACH,
     RATING,
     TEXT,
     Raw,
@@ -119,11 +118,6 @@ def test_every_enumeration_takes_its_words_and_no_other() -> None:
             assert shape_faults([sent({key: wrong})]) == [refused], wrong
 
 
-@try_each("type_", sorted(ONE_OF_EACH))
-def test_the_least_of_every_type_is_taken(type_: str) -> None:
-    assert block_faults(ONE_OF_EACH[type_]) == []
-
-
 @try_each(
     ("raw", "expected"),
     [
@@ -147,10 +141,6 @@ def test_required_fields_are_missed(raw: Raw, expected: list[tuple[str, str]]) -
 @try_each("raw", ["text", 7, {}, {"blocks": []}, True, 1.5])
 def test_a_body_that_is_no_list_of_blocks_is_reported_and_not_raised(raw: object) -> None:
     assert faults(raw) == [("blocks", "invalid_type")]
-
-
-def test_null_is_no_list_of_blocks() -> None:
-    assert faults(None) == [("blocks", "null")]
 
 
 def test_an_item_that_is_no_block_is_reported_once_and_keeps_its_index() -> None:
@@ -375,9 +365,3 @@ def test_hostile_keys_are_listed_in_a_form_that_fits_a_header() -> None:
     parsed = reader.read_blocks([{**TEXT, "a\r\nSet-Cookie: b,é": 1, "k" * 1000: 1}], path="blocks")
 
     assert parsed.ignored == ["blocks[0].a??Set-Cookie? b??", f"blocks[0].{'k' * 64}"]
-
-
-def test_the_keys_sent_are_listed_for_each_block() -> None:
-    parsed = reader.read_blocks([{**TEXT, "color": None}, 7], path="blocks")
-
-    assert parsed.sent_keys == (frozenset({"type", "prompt", "color"}), frozenset())

@@ -6,7 +6,7 @@ from typing import Any
 
 from surveys.engine.intake import fields, reader
 from surveys.engine.intake.serialization import block_as_json, script_as_json
-from surveys.engine.script import Block, Option
+from surveys.engine.script import Block
 from tests.support.cases import try_each
 from tests.support.engine.full_script import EVERYTHING
 from tests.support.engine.violations import ONE_OF_EACH, Raw, violations
@@ -61,9 +61,3 @@ def test_score_values_are_read_only_while_scoring_is_on() -> None:
 
     assert scored[0]["score_values"] == {"score": 1.5}
     assert "score_values" not in plain[0]
-
-
-def test_the_index_on_reads_follows_the_id() -> None:
-    block = Block(type="single_punch", options=(Option("a", 1), Option("b", 2)), correct_answer_ids=(2,))
-
-    assert block_as_json(block, scoring=True)["correct_answer_index"] == 1

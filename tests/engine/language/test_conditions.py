@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from decimal import Decimal
 from typing import Any
 
@@ -175,12 +174,6 @@ def test_a_bottomless_condition_is_a_fault(depth: int) -> None:
         compile(condition, hide=True)
     while "all" in condition:  # taken apart by hand: freeing it at once would recurse
         condition = condition["all"].pop()
-
-
-def test_a_fault_survives_pickling() -> None:
-    error = pickle.loads(pickle.dumps(ConditionError([("op", "required", "op is required.")])))
-
-    assert error.problems == [("op", "required", "op is required.")]
 
 
 AWKWARD = [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
 
 from surveys.engine.language.lexer import FORMULA, NAME_PATTERN, ParseError, Token, lex
@@ -115,9 +113,3 @@ def test_names_that_blocks_may_have(name: str) -> None:
 )
 def test_names_that_blocks_may_not_have(name: str) -> None:
     assert not NAME_PATTERN.fullmatch(name)
-
-
-def test_a_fault_survives_pickling() -> None:
-    fault = pickle.loads(pickle.dumps(ParseError("No.", 3, "too_deep")))
-
-    assert (fault.message, fault.column, fault.code) == ("No.", 3, "too_deep")

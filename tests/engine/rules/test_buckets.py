@@ -65,10 +65,6 @@ def test_any_key_makes_a_valid_bucket_or_is_refused(text: str) -> None:
     assert not accepted or (name == name.strip() and 1 <= len(name) <= 64)
 
 
-def test_keys_keep_their_order() -> None:
-    assert buckets.derive_names([weighed("b", "a"), weighed("a", "c")]) == ("B", "A", "C")
-
-
 def test_without_keys_there_is_one_bucket_unless_points_are_awaited() -> None:
     plain = Block("open_text", "Why?", name="why")
     awaiting = replace(plain, scores_ignored=True)
@@ -91,7 +87,3 @@ def test_the_hundred_and_first_bucket_is_refused() -> None:
     assert faults(hundred, replace(weighed("k0", "k100", "k101"), name="other")) == [
         ("blocks[1].options[1].score_values.k100", "too_many")
     ]
-
-
-def test_a_key_that_no_name_produces_is_its_own_name() -> None:
-    assert faults(weighed("Fire")) == [("blocks[0].options[0].score_values.Fire", "unknown_reference")]

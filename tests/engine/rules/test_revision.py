@@ -104,19 +104,6 @@ def test_two_names_can_be_exchanged() -> None:
     assert carried[3].calculated_formula == "[how] + [favGame] + [score]"
 
 
-def test_a_new_block_has_nothing_to_carry() -> None:
-    new = Block("open_text", "And [favGame]?", name="new")
-
-    assert carrying.carry(BEFORE, (replace(GAME, name="best"), new))[1] == new
-
-
-def test_another_casing_of_a_name_is_no_rename() -> None:
-    sent = (replace(GAME, name="FAVGAME"), WHY, RATING, SUM)
-
-    assert carrying.renames(BEFORE, sent) == {}
-    assert carrying.carry(BEFORE, sent) == sent
-
-
 def test_a_variable_named_like_the_block_is_left_alone() -> None:
     before = Script(
         blocks=(Block("open_text", id=1, name="Score"), replace(SUM, calculated_formula="[score] + [Score]")),
@@ -278,12 +265,6 @@ def test_brackets_in_a_text_of_a_formula_refer_to_nothing() -> None:
     assert (
         revision.references_to_removed(before, script, block_paths=stored_paths(script, path="blocks")) == []
     )
-
-
-def test_a_block_that_nobody_refers_to_may_go() -> None:
-    assert in_use(GAME, RATING, SUM) == []
-    assert in_use(GAME, WHY, RATING) == []
-    assert in_use() == []
 
 
 def test_a_new_block_that_takes_the_name_takes_the_references() -> None:

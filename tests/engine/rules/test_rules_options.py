@@ -39,10 +39,6 @@ def test_values_that_look_the_same_are_refused(one: str, other: str) -> None:
     assert block_faults({**CHOICE, "options": sent}) == [("options[2].value", "duplicate")]
 
 
-def test_labels_may_be_the_same() -> None:
-    assert block_faults({**CHOICE, "options": options(2, label="so")}) == []
-
-
 def many_options(count: int, value: int, label: int, sign: str = "x") -> list[Raw]:
     """Options with values and labels of this length."""
     return [{"value": f"{n:03}{sign * (value - 3)}", "label": sign * label} for n in range(count)]
@@ -94,11 +90,6 @@ def test_labels_of_scale_points_fit_their_style(style: str | None, widest: int) 
 
     assert block_faults(fits, chat=True) == []
     assert block_faults(wide, chat=True) == [(f"options[{n}].label", "too_long") for n in (0, 1)]
-
-
-@try_each("raw", [CHOICE, MULTI, RANKING])
-def test_emoji_only_is_free_of_widths_and_counts(raw: Raw) -> None:
-    assert block_faults(one_option(raw, "👍" * 60, "emoji_only", emoji="👎👎"), chat=True) == []
 
 
 def test_the_visible_text_is_measured() -> None:

@@ -40,10 +40,6 @@ def test_names_are_unique_in_title_case(one: str, other: str) -> None:
     assert faults([{**TEXT, "name": one}, {**TEXT, "name": other}]) == [("blocks[1].name", "duplicate")]
 
 
-def test_names_that_differ_are_taken() -> None:
-    assert faults([{**TEXT, "name": "favGame"}, {**TEXT, "name": "fav Game"}]) == []
-
-
 def names(raw: list[Raw], before: Script | None = None) -> list[str | None]:
     return [
         block.name for block in order_blocks(reader.read_blocks(raw, path="blocks"), before=before).blocks
@@ -141,15 +137,6 @@ def test_a_patched_block_moves_to_its_position(raw: Raw, expected: str) -> None:
     assert arranged.block_paths[expected.index("d")].path == "blocks[3]"
 
 
-def test_ids_are_sent_once() -> None:
-    option = {"id": 7, "value": "a"}
-
-    assert faults([{**TEXT, "id": 1}, {**TEXT, "id": 1}]) == [("blocks[1].id", "duplicate")]
-    assert faults([{**CHOICE, "options": [option]}, {**CHOICE, "options": [option]}]) == [
-        ("blocks[1].options[0].id", "duplicate")
-    ]
-
-
 @try_each("question", [CHOICE, MULTI, RATING, OPINION, NPS])
 def test_a_poll_is_one_question_with_content_around_it(question: Raw) -> None:
     assert faults([question], poll=True) == []
@@ -160,12 +147,6 @@ def test_a_poll_is_one_question_with_content_around_it(question: Raw) -> None:
 @try_each("other", [TEXT, NUMERIC, RANKING, ACTION, CALCULATED])
 def test_a_poll_holds_no_other_blocks(other: Raw) -> None:
     assert faults([CHOICE, other], poll=True) == [("blocks[1].type", "not_allowed")]
-
-
-@try_each("raw", [[], [CONTENT]])
-def test_a_poll_has_a_question(raw: list[Raw]) -> None:
-    assert faults(raw, poll=True) == [("blocks", "too_few")]
-    assert faults(raw, poll=False) == []
 
 
 def test_a_stored_poll_is_checked_alone() -> None:

@@ -146,14 +146,6 @@ def test_warnings_that_are_not_about_a_name_say_the_number_and_the_text_of_their
         assert str(warning["message"]).startswith(f"In block {at + 1}, “{blocks[at].prompt}”, ")
 
 
-def test_a_block_without_a_text_is_named_by_its_number() -> None:
-    wordless = replace(QUESTION, prompt="", options=(Option("Yes", 1), Option("yes", 2)))
-
-    first, *_ = warnings(Script((wordless,)), uses_xp=False, is_anonymous=False, known_achievements=None)
-
-    assert str(first["message"]).startswith("In block 1, option 1 has the same value")
-
-
 def test_a_script_from_before_scoring_has_one_warning() -> None:
     assert warned_of(QUESTION, is_scored=False) == [("blocks", "scores_ignored")]
     assert warned_of(QUESTION, is_scored=False, scoring_enabled=False) == []
@@ -173,15 +165,6 @@ def test_a_correct_answer_that_is_not_graded_is_warned_of() -> None:
 
     assert warned_of(graded, scoring_enabled=False) == [("blocks[0].correct_answer_ids", "not_graded")]
     assert warned_of(graded) == []
-
-
-def test_points_without_options_are_nothing_to_ignore() -> None:
-    assert warned_of(replace(IGNORED, options=())) == []
-
-
-@try_each("block", [XP, FROM_SCORE])
-def test_xp_from_a_block_and_at_the_end_is_a_double_award(block: Block) -> None:
-    assert warned_of(block, BADGE, ROLE, uses_xp=True) == [("blocks[0]", "double_award")]
 
 
 @try_each(
@@ -251,12 +234,6 @@ def test_xp_from_a_score_reveals_answers_of_an_anonymous_project() -> None:
     assert warned_of(FROM_SCORE, is_anonymous=True) == [
         ("blocks[0].action_config.source_key", "tells_the_answers")
     ]
-
-
-def test_conditional_content_reveals_nothing() -> None:
-    content = Block("content_block", "Hm.", id=11, name="hm", precondition='game = "go"')
-
-    assert warned_of(QUESTION, content, is_anonymous=True) == []
 
 
 def test_the_achievements_of_a_script_are_those_its_blocks_grant() -> None:

@@ -95,17 +95,9 @@ def test_no_format_has_line_breaks(format_, end):
         answers.parse(question(format_), {"value": text})
 
 
-def test_text_without_a_format_has_as_many_lines_as_one_likes():
-    assert answers.parse(question(None), {"value": "a\nb"}) == {"text": "a\nb"}
-
-
 @try_each("format_", [name for name in FORMATS if name != "line"])
 def test_every_example_is_an_answer(format_):
     example = formats.example_of(format_)
 
     assert formats.problem(format_, example) is None
     assert example in defaults.help_of(question(format_))
-
-
-def test_a_line_needs_no_help():
-    assert (defaults.help_of(question("line")), formats.example_of("line")) == ("", "")

@@ -54,7 +54,3 @@ def test_pinned_options_follow_in_stored_order():
         order = values(seed, options=options)
         assert order[3:] == ["x", "y"]
         assert sorted(order[:3]) == ["a", "b", "c"]
-
-
-def test_without_randomising_the_stored_order_is_kept():
-    assert values(7, options=["c", "a", "b"], randomize_options=None) == ["c", "a", "b"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
+from openpyxl import Workbook
 
 from communities.models import AuditEntry, Mail, Member
 from surveys.models import PersonalLink, Project
@@ -115,6 +117,19 @@ def test_a_list_that_cannot_be_read_says_why(staff: Staff, rows: str, fault: str
 
     assert answer.status_code == 422
     assert fault in text_of(answer)
+
+
+def test_a_workbook_is_read_as_rows(staff: Staff) -> None:
+    book = Workbook()
+    for row in (("Name", "E-mail", "Age"), ("Grace", "grace@example.org", 37)):
+        book.active.append(row)
+    raw = io.BytesIO()
+    book.save(raw)
+
+    answer = staff.client.post(READ, raw.getvalue(), content_type="application/octet-stream")
+    send(staff, answer.json()["rows"], "add")
+
+    assert listed() == {("Grace", "grace@example.org", "{'age': '37'}")}
 
 
 @pytest.mark.parametrize("access", ["member", "creator"])

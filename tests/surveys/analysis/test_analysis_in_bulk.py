@@ -163,7 +163,7 @@ def test_a_worker_looks_until_the_bulk_is_over(
     assert len(anthropic.batches) == 1
 
 
-@pytest.mark.parametrize("outcome", ["errored", "expired", "canceled", "unusable"])
+@pytest.mark.parametrize("outcome", ["expired", "unusable"])
 def test_what_a_request_of_a_bulk_leaves_is_read_by_single_calls(
     begun: tuple[Caller, Project, Analysis], anthropic: BulkLoopback, outcome: str
 ) -> None:

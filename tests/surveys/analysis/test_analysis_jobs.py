@@ -62,18 +62,6 @@ def test_it_is_woken_once_it_is_written(connect: Any, django_capture_on_commit_c
     assert woken == [("surveys.run_analysis", {"analysis_id": job.pk})]
 
 
-def test_its_completion_is_told_with_the_analysis_as_it_is_read(connect: Any) -> None:
-    connect(Reads())
-    caller = Caller()
-    listener(caller.community.pk, "analysis.completed", "analysis.failed")
-    job = asked_for(caller, "#slow", "#dear")
-
-    analysis.run(analysis_id=job.pk)
-
-    data = {"project_id": str(job.project_id), "analysis": told(caller, job)}
-    assert heard(caller.community.pk) == [("analysis.completed", data)]
-
-
 def test_without_its_event_there_is_no_completion(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     connect(Reads())
     caller = Caller()
@@ -88,20 +76,6 @@ def test_without_its_event_there_is_no_completion(connect: Any, monkeypatch: pyt
             analysis.run(analysis_id=job.pk)
 
     assert told(caller, job)["status"] == "pending"
-
-
-def test_running_it_twice_changes_nothing(connect: Any) -> None:
-    provider = connect(Reads())
-    caller = Caller()
-    listener(caller.community.pk)
-    job = asked_for(caller, "#slow")
-    analysis.run(analysis_id=job.pk)
-    once, events_then = told(caller, job), len(heard(caller.community.pk))
-
-    analysis.run(analysis_id=job.pk)
-
-    assert (told(caller, job), len(heard(caller.community.pk))) == (once, events_then)
-    assert len(provider.batches) == 1
 
 
 def test_the_finished_ones_before_it_go_unless_they_differ(connect: Any) -> None:

@@ -205,19 +205,6 @@ def test_a_long_one_lets_others_have_their_turn(connect: Any, monkeypatch: pytes
     assert [len(batch.answers) for batch in reads.batches] == [2, 2, 1]
 
 
-def test_few_long_texts_are_a_batch_too(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    reads = Reads(max_batch_size=10)
-    connect(reads)
-    monkeypatch.setattr(text_analysis, "MAX_CHARACTERS_PER_BATCH", 10)
-    caller = Caller()
-    job = asked_for(caller, "#slow", "#slow", "#slow and longer than that", "#slow")
-
-    analysis.run(analysis_id=job.pk)
-
-    assert [len(batch.answers) for batch in reads.batches] == [2, 1, 1]
-    assert told(caller, job)["blocks"][0]["open_text"]["analysed_count"] == 4
-
-
 def test_a_project_deleted_meanwhile_leaves_nothing(connect: Any, caplog: pytest.LogCaptureFixture) -> None:
     caller = Caller()
     job = asked_for(caller, *several("#slow", 4))

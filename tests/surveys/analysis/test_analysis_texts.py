@@ -108,23 +108,6 @@ def test_every_question_is_read_the_removed_ones_too(connect: Any) -> None:
     assert [figures.prompt for figures in provider.counted] == ["What else?", "Why?"]
 
 
-def test_questions_of_the_intro_are_not_read(connect: Any) -> None:
-    provider = connect(Reads())
-    caller = rich()
-    name = {**TEXT, "name": "nickname", "section": "intro", "prompt": "What shall I call you?"}
-    project = survey(caller, name, TEXT)
-    scenario.say(scenario.begin(project), "#ann", "#slow")
-
-    answer = analysed(caller, project)
-
-    assert {block["prompt"]: bool(block["open_text"]) for block in answer["blocks"]} == {
-        "What shall I call you?": False,
-        "Why?": True,
-    }
-    assert [batch.prompt for batch in provider.batches] == ["Why?"]
-    assert answer["credits_used"] == 1
-
-
 def test_facts_are_not_read(connect: Any) -> None:
     """Rule 3.122."""
     provider = connect(Reads())
@@ -282,12 +265,6 @@ def test_the_local_provider_judges_no_language_that_it_cannot_read() -> None:
     assert "Their tone was not read" in told["summary"]
 
 
-def test_a_percentage_has_two_decimals(said: Any) -> None:
-    told = said(None, by_marks, "#a", "#a", "#b")
-
-    assert [theme["percentage"] for theme in told["themes"]] == [66.67, 33.33]
-
-
 def test_only_themes_of_the_codebook_count_and_each_once(said: Any) -> None:
     told = said([TextTheme("Slow")], [TextReading((1, 0, 0, -1, 99))], "It is slow.")
 
@@ -300,12 +277,6 @@ def test_an_answer_has_five_themes_at_most(said: Any) -> None:
     told = said(named, [TextReading(tuple(range(8)))], "All of it.")
 
     assert [theme["title"] for theme in told["themes"]] == ["T0", "T1", "T2", "T3", "T4"]
-
-
-def test_a_theme_without_an_answer_is_not_told(said: Any) -> None:
-    told = said([TextTheme("Slow"), TextTheme("Dear")], [TextReading((0,))], "It is slow.")
-
-    assert [theme["title"] for theme in told["themes"]] == ["Slow"]
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -342,17 +313,6 @@ def test_a_quote_is_a_part_of_that_very_answer_or_none(said: Any) -> None:
     read = [TextReading((0,), quote="  is slow \n"), TextReading((0,), quote="It is slow")]
     found = said([TextTheme("Slow")], read, "It is slow.", "It is dear.")  # the second is somebody else's
     assert found["themes"][0]["quotes"] == ["is slow"]
-
-
-def test_a_long_quote_is_cut_at_a_word_and_stays_a_part(said: Any) -> None:
-    answer = "slow " * 100
-
-    found = said([TextTheme("Slow")], [TextReading((0,), quote=answer)], answer)
-
-    (quote,) = found["themes"][0]["quotes"]
-    assert (quote in answer, len(quote), quote.endswith("slow")) == (True, 199, True)
-    unbroken = "x" * 500
-    assert open_texts.verbatim_quote(unbroken, unbroken) == "x" * 200
 
 
 def test_three_quotes_a_theme_are_told_that_differ_and_none_twice(said: Any) -> None:

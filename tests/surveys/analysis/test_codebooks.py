@@ -194,19 +194,6 @@ def test_an_answer_that_was_read_before_a_merge_counts_for_the_theme_that_stays(
     assert themes(analysed(caller, project)) == {"Slow": 3, "Kind": 4}
 
 
-def test_themes_left_out_are_removed_and_answers_stay_read(read_project: Any, connect: Any) -> None:
-    caller, project, path = read_project
-    sent = [theme for theme in caller.get(path).json()["themes"] if theme["title"] != "Slow"]
-
-    caller.patch(path, {"themes": sent})
-
-    assert told(caller, project)[:2] == [("#slow -", [], "negative"), ("#slow #dear -", ["Dear"], "negative")]
-    connect(Reads())
-    after = analysed(caller, project)
-    assert themes(after) == {"Dear": 2, "Kind": 1}
-    assert texts_of(after)["analysed_count"] == 6
-
-
 def test_themes_that_staff_remove_are_not_named_again_for_nothing(read_project: Any, connect: Any) -> None:
     """Rule 10.71."""
     caller, project, path = read_project

@@ -305,22 +305,6 @@ def test_a_question_that_says_nothing_or_too_much_is_refused(
     assert answer.json()["violations"][0]["field"] == "question"
 
 
-def test_the_longest_question_is_answered(caller: Caller, anthropic: Loopback) -> None:
-    project, _ = rated(caller, 5)
-    anthropic.queue({"claims": []})
-
-    assert ask(caller, project, "x" * 500).status_code == 200
-
-
-def test_the_price_is_a_setting(caller: Caller, anthropic: Loopback, settings: Any) -> None:
-    settings.CREDITS_FOR_A_QUESTION = 3
-    project, _ = rated(caller, 5)
-    anthropic.queue({"claims": []})
-
-    assert ask(caller, project).json()["credits_used"] == 3
-    assert refusal(ask(caller, project)) == (402, "payment_required")
-
-
 def test_one_who_waits_in_vain_joins_the_work_with_the_same_key(
     caller: Caller, anthropic: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:

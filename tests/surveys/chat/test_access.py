@@ -91,22 +91,6 @@ def test_all_is_done_within_a_minute_after_the_bot_was_added_again(chat: Any) ->
     assert _statuses() == {"delivered"}
 
 
-def test_all_is_done_after_the_next_check_that_succeeds_also_without_an_event(chat: Any) -> None:
-    _everything_meets_a_refusal(chat)
-    assert installations.check_due(at=timezone.now()) == 1
-    assert ChatInstallation.objects.get().status == "removed"
-
-    _come_back(chat)
-    hour = timezone.now() + timedelta(minutes=61)
-    assert installations.check_due(at=hour) == 1
-    ChatTask.objects.filter(due_at__isnull=False).update(due_at=timezone.now())
-    ChatInstallation.objects.update(snapshot_at=timezone.now())
-    chat.work()
-
-    assert _statuses() == {"delivered"}
-    assert [each["name"] for each in chat.platform.world.commands] == ["surveys", "me", "leaderboard"]
-
-
 def test_an_event_helps_also_if_nobody_had_noticed_that_the_bot_was_away(chat: Any) -> None:
     """Rule 12.14."""
     _come_back(chat)

@@ -1,11 +1,7 @@
 """Surveys in chat, as somebody in the server answers them."""
 
-from datetime import timedelta
-
 import pytest
-from django.utils import timezone
 
-from communities.models import CommunitySettings
 from surveys.models import Answer, Conversation
 from tests.support.chat.agent import labels_of, text_of
 
@@ -78,28 +74,6 @@ def test_the_invitation_says_what_it_is_and_closes(chat):
     assert labels_of(chat.message()) == []
     assert "closed" in text_of(chat.message())
     assert len(chat.channel.messages) == 1
-
-
-def test_the_invitation_says_until_when_it_is_open(chat):
-    closes_at = timezone.now().replace(microsecond=0) + timedelta(days=2)
-    project = chat.create(GAME)
-
-    chat.open_with(project, {"delivery": {"closing": {"mode": "scheduled", "time": closes_at.isoformat()}}})
-
-    seconds = int(closes_at.timestamp())
-    assert f"Closes <t:{seconds}:f> (<t:{seconds}:R>)" in text_of(chat.message())
-
-
-@pytest.mark.parametrize(("uses_xp", "said"), [(True, True), (False, False)])
-def test_the_invitation_promises_xp_only_where_the_community_gives_any(chat, uses_xp, said):
-    CommunitySettings.objects.update_or_create(
-        community=chat.community, defaults={"use_xp": uses_xp, "xp_name": "Tempi"}
-    )
-
-    chat.open(GAME, rewards={"use_xp": True})
-
-    assert ("Gives Tempi" in text_of(chat.message())) is said
-    assert ("Gives" in text_of(chat.message())) is said
 
 
 def test_a_number_that_does_not_fit_is_explained_and_what_was_typed_is_kept(chat):

@@ -8,7 +8,6 @@ from surveys.chat import invitations, screens, words
 from surveys.chat.messages import Embed, Message
 from surveys.services.scripts import editing
 from tests.support.chat.agent import labels_of, text_of
-from tests.support.chat.community import ChatCommunity
 
 pytestmark = pytest.mark.django_db
 
@@ -51,14 +50,6 @@ def test_emoji_stand_for_options_with_a_legend(chat):
     assert "Thank you" in marit.text
 
 
-def test_a_custom_emoji_in_a_label_is_shown_as_one(chat):
-    options = [{"value": "<:pawn:123456789012345678> Pawn"}, {"value": "Rook"}]
-    marit = begun(chat, {**QUESTION, "options": options})
-
-    button = marit.button("Pawn")
-    assert (button["label"], button["emoji"]["id"]) == ("Pawn", "123456789012345678")
-
-
 def test_a_menu_is_shown_where_the_author_wants_one_or_buttons_do_not_fit(chat):
     many = [{"value": f"Option {n}"} for n in range(25)]
     marit = begun(
@@ -96,13 +87,6 @@ def test_eleven_labelled_points_are_explained(chat):
     assert "**10**  Point 10" in marit.text
 
 
-def test_ends_of_a_scale_are_explained(chat):
-    scale = {"label_left": "Never", "label_right": "Always"}
-    marit = begun(chat, {"name": "s", "type": "opinion_scale", "prompt": "How often?", "scale": scale})
-
-    assert "**0** Never · **10** Always" in marit.text
-
-
 def test_graded_answers_get_their_feedback_above_the_next_question(chat):
     graded = {
         **QUESTION,
@@ -129,12 +113,6 @@ def test_what_others_wrote_is_no_markup(chat):
     assert marit.screen["content"] == ""
 
 
-def test_the_interviewer_asks(chat):
-    marit = begun(chat, QUESTION, presentation={"interviewer_id": 4})
-
-    assert marit.screen["embeds"][0]["author"]["name"] == "Kenji"
-
-
 def test_the_invitation_shows_all_that_its_tier_allows(chat):
     project = chat.open(
         QUESTION, invitation={**PREMIUM, "message": "Hello", "image_url": PICTURE, "thumbnail_url": PICTURE}
@@ -147,19 +125,6 @@ def test_the_invitation_shows_all_that_its_tier_allows(chat):
     assert (button["label"], button["style"]) == ("Join in", 3)
     chat.close(project)
     assert chat.message()["embeds"][0]["color"] == 0x445566
-
-
-def test_premium_fields_are_not_drawn_on_the_basic_tier(platform, db):
-    chat = ChatCommunity(platform)
-    project = chat.create(QUESTION, invitation={**PREMIUM, "message": "Hello"})
-    chat.community.tier = "basic"
-    chat.community.save()
-    project.refresh_from_db()
-    chat.reopen(project)
-
-    (embed,) = chat.message()["embeds"]
-    assert "footer" not in embed
-    assert labels_of(chat.message()) == ["Answer"]
 
 
 def test_facts_are_switched_off_or_behind_a_button(chat):
@@ -321,13 +286,3 @@ def test_the_outro_has_its_colour(chat, kind):
     looks = {text[:9]: colour for _, _, colour, text in looks_of(marit.screen)}
     assert looks.pop("Thank you") == 0x0000FF
     assert {*looks.values()} == {0x112233}
-
-
-def test_a_text_behind_the_question_of_a_poll_has_its_colour(chat):
-    after = {"name": "after", "type": "content_block", "prompt": "Afterwards.", "color": "00ff00"}
-    chat.open(QUESTION, after, type="poll")
-    marit = chat.agent()
-
-    marit.press("x", message=chat.message())
-
-    assert looks_of(marit.screen)[-1] == (None, None, 0x00FF00, "Afterwards.")

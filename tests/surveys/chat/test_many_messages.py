@@ -13,9 +13,8 @@ from django.utils import timezone
 from communities.chat_platform import pacing
 from communities.models import ChatTask
 from surveys.chat import charts, invitations
-from surveys.models import Conversation, PublicMessage
+from surveys.models import PublicMessage
 from surveys.services import public_messages
-from surveys.services.responses import service as responses
 from tests.support.chat.agent import text_of
 
 pytestmark = pytest.mark.django_db
@@ -47,23 +46,6 @@ def test_closed_polls_are_not_compared(chat: Any) -> None:
     row = PublicMessage.objects.get()
     assert (row.is_open, row.recounts) == (False, 0)
     assert "1 vote" in text_of(chat.message())
-
-
-def test_a_vote_of_a_closed_poll_that_is_deleted_is_not_shown_any_more(chat: Any) -> None:
-    poll = chat.open(QUESTION, **POLL)
-    chat.agent().press("x", message=chat.message())
-    chat.work()
-    chat.close(poll)
-    public_messages.ask_for_outdated(at=timezone.now())
-    response = Conversation.objects.get(project=poll)
-
-    responses.delete(response_id=response.pk, actor=chat.actor, at=timezone.now())
-    assert PublicMessage.objects.get().recounts == 1
-    chat.work()
-
-    assert "1 vote" not in text_of(chat.message())
-    public_messages.ask_for_outdated(at=timezone.now())
-    assert PublicMessage.objects.get().recounts == 0
 
 
 def test_a_message_that_shows_other_votes_is_compared_until_it_is_right(chat: Any) -> None:

@@ -6,9 +6,8 @@ from django.utils import timezone
 from communities.ground.errors import Conflict, InvalidRequest
 from surveys.chat.results import tallies
 from surveys.engine.script import Block, Option
-from surveys.models import Answer, Conversation, PublicMessage
+from surveys.models import Answer, PublicMessage
 from surveys.services.projects import opening, sharing
-from surveys.services.responses import service as responses
 from surveys.services.results.poll import PollResults
 from surveys.services.scripts import editing
 from tests.support.chat.agent import labels_of, text_of
@@ -121,21 +120,6 @@ def test_an_anonymous_poll_with_few_votes_says_one_sentence(chat):
         assert "0%" not in shown
 
 
-def test_closed_results_follow_deletions(chat):
-    project = chat.open(COLOUR, type="poll", settings=PUBLIC)
-    for name, colour in (("Marit", "White"), ("Ola", "Black")):
-        chat.agent(name).press(colour, message=chat.message())
-    chat.close(project)
-    assert "**White**\n▰▰▰▰▰ 50% (1)" in text_of(chat.message())
-    response = Conversation.objects.filter(project=project).earliest("pk")
-
-    responses.delete(response_id=response.pk, actor=chat.actor, at=timezone.now())
-    chat.work()
-
-    assert "1 vote" in text_of(chat.message())
-    assert "100% (1)" in text_of(chat.message())
-
-
 def test_the_results_of_a_survey_are_told_question_by_question(chat):
     """Rule 6.42."""
     blocks = [
@@ -167,15 +151,6 @@ def test_the_results_of_a_survey_are_told_question_by_question(chat):
     assert "A secret" not in str(summary)
     assert labels_of(summary) == ["See all results"]
     assert chat.platform.files[0][1].startswith(b"\x89PNG")
-
-
-def test_a_survey_that_hides_its_facts_says_that_it_is_closed(chat):
-    project = chat.open(COLOUR, invitation={"embed_config": {"info_display": "button"}})
-    assert "1 question" not in text_of(chat.message())
-
-    chat.close(project)
-
-    assert "This survey is closed." in text_of(chat.message())
 
 
 def test_reopening_changes_the_message_that_is_there(chat):
@@ -221,27 +196,6 @@ def test_opening_a_project_posts_it_anew_where_the_message_was_deleted(chat):
     assert labels_of(chat.message()) == ["White", "Black"]
 
 
-def test_several_options_are_chosen_in_a_menu(chat):
-    several = {**COLOUR, "type": "multi_punch", "max": 2, "options": [{"value": v} for v in "abc"]}
-    chat.open(several, type="poll", settings=PUBLIC)
-    marit = chat.agent()
-
-    marit.choose("a", "c", message=chat.message())
-    assert votes() == ["a", "c"]
-    marit.press("Change my vote")
-    marit.choose("b")
-    assert votes() == ["b"]
-
-
-def test_a_scale_is_voted_on_with_buttons(chat):
-    chat.open({"name": "r", "type": "rating", "prompt": "How was it?"}, type="poll", settings=PUBLIC)
-
-    chat.agent().press("4", message=chat.message())
-    chat.work()
-    assert votes() == ["4"]
-    assert "**4 of 5 ★**\n▰▰▰▰▰▰▰▰▰▰ 100% (1)" in text_of(chat.message())
-
-
 def test_a_vote_is_confirmed_with_the_emoji_that_was_pressed(chat):
     faces = [{"value": "1", "emoji": "😞"}, {"value": "2", "emoji": "😀"}]
     scale = {"type": "opinion_scale", "min": 1, "max": 2, "scale": {"icon": "emoji"}, "options": faces}
@@ -264,14 +218,6 @@ def test_anonymous_votes_are_changed_from_the_message_alone(chat):
     marit.press("White", message=chat.message())
     assert votes() == ["Black"]
     assert "voted already" in marit.text
-
-
-def test_an_emoji_that_the_platform_does_not_know_is_left_out(chat):
-    chat.platform.unknown_emoji.add("🫩")
-    signed = {**COLOUR, "options": [{"value": "White", "emoji": "🫩"}, {"value": "Black"}]}
-
-    chat.open(signed, type="poll", settings=PUBLIC)
-    assert labels_of(chat.message()) == ["White", "Black"]
 
 
 def test_many_votes_cost_few_edits(chat):

@@ -39,12 +39,10 @@ WEB = {"response_channel": "web", "participation": "open_web"}
     ("blocks", "fields", "audience"),
     [
         ([CHOICE], {}, {}),
-        ([CHOICE], {}, WEB),
         ([CHOICE], {"type": "poll"}, {}),
-        ([MENU], {"type": "poll", "settings": PUBLIC}, {}),
         ([{"type": "content_block", "prompt": "Long. " * 600}, CHOICE], {"type": "poll"}, {}),
     ],
-    ids=["survey", "web", "poll", "menu", "long"],
+    ids=["survey", "poll", "long"],
 )
 def test_what_is_typed_looks_as_it_is_posted(
     chat: ChatCommunity,

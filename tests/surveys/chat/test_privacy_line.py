@@ -43,10 +43,3 @@ def test_the_line_cannot_be_switched_off_where_a_vote_is_cast(chat: Any, invitat
 
     assert "Everybody in the community can see who answered what. Answers are deleted after 30 days." in text
     assert LINK in text
-
-
-@pytest.mark.parametrize("invitation", [HIDDEN, BEHIND_A_BUTTON])
-def test_it_can_be_where_a_survey_only_begins(chat: Any, invitation: Any) -> None:
-    chat.open(QUESTION, invitation=invitation)
-
-    assert "can see who answered what" not in text_of(chat.message())

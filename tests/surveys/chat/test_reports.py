@@ -49,8 +49,6 @@ def test_a_server_emoji_is_drawn_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("count", "shares", "rest"),
     [
-        (MOST_PANELS, False, ""),
-        (MOST_QUESTIONS, True, ""),
         (MOST_QUESTIONS + 1, False, "_The results of 1 more question are not shown here._"),
         (MOST_QUESTIONS + 2, True, "_The results of 2 more questions are under “See all results”._"),
     ],

@@ -8,7 +8,7 @@ from communities.models import ChatTask, CommunitySettings, Member
 from communities.services.chat import guilds, installations
 from surveys.services import public_messages
 from surveys.services.projects import opening
-from tests.factories import EarnedAchievementFactory, ProjectFactory
+from tests.factories import ProjectFactory
 from tests.support.chat.community import ChatCommunity
 from xp.models import RoleGrant, Standing
 from xp.services import roles
@@ -106,20 +106,6 @@ def test_the_commands_tell_what_can_be_answered_and_what_was_earned(chat):
     assert "completed: **1**" in marit.text
     marit.command("leaderboard", chat.channel, period="month")
     assert "🥇 **Marit** (you) · 10 XP" in marit.text
-
-
-@pytest.mark.parametrize(("count", "rest"), [(12, ""), (14, "_and 2 that you earned before these_")])
-def test_me_says_how_many_achievements_it_leaves_out(chat, count, rest):
-    marit = chat.agent("Marit")
-    marit.command("me", chat.channel)
-    for number in range(count):
-        member = Member.objects.get(community=chat.community, user__name="Marit")
-        EarnedAchievementFactory(member=member, number=number + 1)
-
-    marit.command("me", chat.channel)
-
-    assert marit.text.count("🏅") == 12
-    assert (rest in marit.text, "before these" in marit.text) == (True, bool(rest))
 
 
 def test_the_leaderboard_is_offered_where_it_is_switched_on(platform, db):

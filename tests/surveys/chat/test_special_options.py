@@ -93,18 +93,6 @@ def test_an_option_is_ticked_with_its_text_among_others(chat):
     assert (chosen(), texts()) == (["Other"], ["Mahjong"])
 
 
-def test_a_menu_of_several_sends_its_choices_with_the_text(chat):
-    options = [{"value": "Chess"}, {"value": "Go"}, OTHER]
-    chat.open({**GAMES, "options": options, "answer_style": "select_menu"}, TOLD)
-    marit = chat.agent()
-    marit.press("Answer", message=chat.message())
-
-    marit.choose("Chess", "Other")
-    marit.write("Mahjong")
-
-    assert (chosen(), texts()) == (["Chess", "Other"], ["Mahjong"])
-
-
 def test_a_vote_with_a_text_is_given_and_changed(chat):
     chat.open(PICK, type="poll", settings=PUBLIC)
     marit = chat.agent()

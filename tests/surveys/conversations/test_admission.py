@@ -112,12 +112,6 @@ def test_a_member_who_left_is_admitted_no_more() -> None:
     assert _missing(made, _respondent(member)) == (Missing.MEMBERSHIP,)
 
 
-def test_an_open_project_admits_everybody() -> None:
-    made = _project()
-
-    assert _missing(made, admission.NAMELESS) == _missing(made, _stranger()) == ()
-
-
 @pytest.mark.parametrize("participation", ["private", "open_web"])
 def test_any_of_the_required_roles_is_enough(participation: str) -> None:
     made = _project(participation=participation, required_role_ids=[ROLE, OTHER_ROLE])
@@ -270,14 +264,6 @@ def test_beside_anonymous_answers_times_of_questions_are_rounded(
     _ask(made, _respondent(_member("99")))
 
     assert (chat.questions, chat.rounded_to) == (1, rounding)
-
-
-def test_roles_that_were_never_told_are_asked_for(chat: Chat) -> None:
-    made, member = _project(required_role_ids=[ROLE]), _member(told_at=None)
-
-    respondent, _ = _ask(made, _respondent(member))
-
-    assert _missing(made, respondent) == ()
 
 
 def test_nobody_is_asked_about_those_who_are_admitted_or_unknown(chat: Chat) -> None:

@@ -66,15 +66,6 @@ def test_text_and_moment_are_kept_and_a_changed_text_reaches_later_conversations
     assert [each["consent"]["at"] for each in found] == [each["started_at"] for each in found]
 
 
-def test_a_project_without_consent_tells_null() -> None:
-    caller = Caller()
-    project = open_to_all(caller, QUESTION)
-    Talk(caller, project, consent=True).answer()
-
-    [found] = caller.get(f"/projects/{project['id']}/responses").json()["data"]
-    assert found["consent"] is None
-
-
 def test_resuming_needs_no_consent() -> None:
     caller = Caller()
     project = open_to_all(caller, QUESTION, QUESTION, settings={"consent": AGREED})
@@ -128,17 +119,6 @@ def test_an_anonymous_project_imports_no_text_but_its_own(text: str) -> None:
     assert answer.status_code == 201, answer.content
     kept = {"text": AGREED, "at": "2026-01-31T09:00:00Z"} if text == AGREED else None
     assert [each["state"].get("consent") for each in Conversation.objects.values("state")] == [kept]
-
-
-def test_an_export_without_consents_has_no_such_columns() -> None:
-    caller = Caller()
-    project = open_to_all(caller, QUESTION)
-    Talk(caller, project).answer()
-
-    table = b"".join(
-        caller.get(f"/projects/{project['id']}/responses/export?format=csv").streaming_content
-    ).decode()
-    assert "consent" not in table
 
 
 # --- Pages ----------------------------------------------------------------------------------------
@@ -236,14 +216,4 @@ def test_a_polls_page_asks_too_and_the_next_step_does_not() -> None:
     visitor.send(option=option, consent=mark_of(visitor))
 
     assert consents() == [AGREED]
-    assert 'name="consent"' not in visitor.page
-
-
-@pytest.mark.usefixtures("pages")
-def test_the_second_step_shows_no_box() -> None:
-    made = scenario.project(TEXT, TEXT, consent=AGREED, participation="open_web")
-    visitor = Visitor(made).look()
-
-    visitor.send(value="a", consent=mark_of(visitor))
-
     assert 'name="consent"' not in visitor.page

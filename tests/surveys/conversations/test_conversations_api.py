@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import pytest
 
-from communities.models import Member
 from surveys.models import Conversation, Project
 from tests.support.caller import Caller, faults, refusal
 from tests.support.cases import try_each
@@ -195,15 +194,6 @@ def test_an_idempotency_key_begins_one_conversation(admin):
     assert first.content == second.content
     assert second["Idempotency-Replayed"] == "true"
     assert Conversation.objects.count() == 1
-
-
-def test_a_private_project_admits_members_alone(admin):
-    made = project(admin, TEXT, participation="private")
-    person = Member.objects.get(user=admin.user)
-
-    assert begin(admin, made).status_code == 403
-    assert begin(admin, made, {"external_id": "x"}).status_code == 403
-    assert begin(admin, made, {"member_id": str(person.pk)}).status_code == 201
 
 
 def test_the_state_is_checked_before_the_admission(admin):

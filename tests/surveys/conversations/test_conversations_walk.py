@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from communities.ground.errors import Conflict, Forbidden, InvalidRequest, NotFound
+from communities.ground.errors import Conflict, Forbidden, InvalidRequest
 from communities.models import Identity
 from surveys.models import Conversation, Option, Project
 from surveys.services.conversations import admission, moves, repository
@@ -14,6 +14,7 @@ from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db
+
 
 EARLIER = LUNCHTIME - timedelta(hours=1)
 
@@ -385,15 +386,6 @@ class TestWhenItIsOpen:
         refused(Conflict, scenario.go_on, told)
 
 
-def test_a_conversation_that_is_not_there_is_not_found():
-    made = scenario.project(TEXT)
-    told = scenario.begin(made)
-    made.delete()
-
-    refused(NotFound, scenario.say, told, "x")
-    refused(NotFound, scenario.begin, made)
-
-
 def test_a_script_written_anew_is_taken_up_where_it_stands():
     made = scenario.project(TEXT, TEXT, TEXT)
     told = scenario.say(scenario.begin(made, "ann"), "a", "b")
@@ -440,15 +432,6 @@ def test_what_is_over_stays_over_where_the_script_has_a_question_more():
         None,
         "Thank you.",
     )
-
-
-def test_a_project_with_nothing_to_show_is_completed_at_once():
-    made = scenario.project({**TEXT, "precondition": "true"})
-
-    told = scenario.begin(made, "ann")
-
-    assert (told.step, told.is_completed, told.thank_you) == (None, True, "Thank you.")
-    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 0, "completed": 1, "listed": 1}
 
 
 def test_a_changed_privacy_stops_conversations_begun_before():

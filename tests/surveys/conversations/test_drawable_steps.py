@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surveys.engine.script import Continue, Scale
+from surveys.engine.script import Scale
 from surveys.engine.walk.defaults import NPS_ENDS
 from tests.support.caller import Caller
 from tests.support.cases import try_each
@@ -82,20 +82,6 @@ def test_every_point_of_a_scale_has_its_label_as_it_is_drawn(caller):
 
 
 @pytest.mark.parametrize(
-    ("block", "fields", "label"),
-    [
-        ({"type": "content_block"}, {}, "Okay"),
-        ({"type": "content_block", "continue_": Continue(label="Let us begin")}, {}, "Let us begin"),
-        ({"type": "content_block", "continue_": Continue("pause", 3)}, {}, "Okay"),
-        ({"type": "open_text"}, {}, "Continue"),
-        ({"type": "single_punch", **ITEMS}, {"type": "poll"}, "Vote"),
-    ],
-)
-def test_the_button_is_named(caller, block, fields, label):
-    assert step(caller, block, **fields)["block"]["continue"]["label"] == label
-
-
-@pytest.mark.parametrize(
     ("block", "sentence"),
     [
         ({"type": "open_text"}, None),
@@ -142,19 +128,6 @@ def test_a_step_gone_back_to_tells_the_answer_given_as_it_is_sent(caller, block,
     again = caller.post(f"{address}/answers", {"block_id": block_id, **step["answer"]})
     assert again.status_code == 200
     assert again.json()["step"] == second["step"]
-
-
-@pytest.mark.parametrize("required", [True, False])
-def test_a_question_says_whether_it_needs_an_answer(caller, required):
-    asked = step(caller, {"type": "open_text", "required": required})["block"]
-    told = step(caller, {"type": "content_block"})["block"]
-
-    assert (asked["required"], told["required"]) == (required, None)
-
-
-@pytest.mark.parametrize(("required", "label"), [(True, None), (False, "Skip")])
-def test_an_optional_question_names_its_skip(caller, required, label):
-    assert step(caller, {"type": "open_text", "required": required})["skip_label"] == label
 
 
 @pytest.mark.parametrize(

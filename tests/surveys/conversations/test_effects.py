@@ -105,29 +105,6 @@ def test_a_second_session_is_told_that_it_earns_nothing_more() -> None:
     assert talk.prompt == "0 of 0"
 
 
-def test_the_first_block_may_be_an_action() -> None:
-    caller = Caller()
-    member = a_member(caller)
-    project = caller.make_open(XP_BLOCK, QUESTION)
-
-    talk = Talk(caller, project, member_id=member)
-    talk.begin(member_id=member)
-
-    assert talk.prompt == "You get 50 XP."
-    assert deltas(caller, member) == [("action_block", 50)]
-
-
-def test_hidden_actions_do_not_fire() -> None:
-    caller = Caller()
-    member = a_member(caller)
-    only_red = {**XP_BLOCK, "show_when": {"block": "q0", "op": "eq", "value": "red"}}
-    project = caller.make_open(QUESTION, only_red, TEXT)
-
-    Talk(caller, project, member_id=member).answer("green")
-
-    assert deltas(caller, member) == []
-
-
 def test_a_score_is_given_as_xp_rounded_half_up() -> None:
     caller = Caller()
     member = a_member(caller)
@@ -136,17 +113,6 @@ def test_a_score_is_given_as_xp_rounded_half_up() -> None:
     Talk(caller, project, member_id=member).through()
 
     assert deltas(caller, member) == [("action_block", 13)]
-
-
-def test_a_negative_score_takes_xp_down_to_nothing() -> None:
-    caller = Caller()
-    member = a_member(caller)
-    losing = {**QUESTION, "options": [{"value": "red", "score_values": {"score": -80}}, {"value": "green"}]}
-    project = caller.make_open(XP_BLOCK, losing, giving(source_key="score"), scoring_enabled=True)
-
-    Talk(caller, project, member_id=member).through()
-
-    assert deltas(caller, member) == [("action_block", 50), ("action_block", -50)]
 
 
 def test_tokens_tell_what_was_earned_and_how_one_stands() -> None:

@@ -33,10 +33,6 @@ def test_the_end_is_told_with_the_id_of_the_response() -> None:
     assert told["end"] == {"url": address, "label": "Continue", "redirect": False}
 
 
-def test_without_an_end_none_is_told() -> None:
-    assert completed(Caller())["end"] is None
-
-
 @pytest.mark.parametrize(
     ("value", "url", "thanks"),
     [("red", RED["url"], "Red it is."), ("green", END["url"], "Thank you! Your answers have been saved.")],
@@ -47,12 +43,6 @@ def test_the_first_end_whose_expression_holds_is_shown(value: str, url: str, tha
 
     assert (told["end"]["url"], told["thank_you"]) == (url, thanks)
     assert [block["prompt"] for block in told["outro"]] == [thanks]
-
-
-def test_an_end_may_have_words_alone() -> None:
-    told = completed(Caller(), end=END, ends=[{"where": 'colour = "red"', "message": "You said [colour]."}])
-
-    assert (told["end"], told["thank_you"]) == (None, "You said red.")
 
 
 def test_values_are_percent_encoded() -> None:

@@ -427,20 +427,6 @@ def test_no_more_are_asked_than_the_script_allows_however_often_answers_change(a
     assert asked.prompt == "Which colour?"
 
 
-@pytest.mark.parametrize("text", ["x" * 200, None])
-def test_long_and_missing_answers_are_not_asked_about(
-    text: str | None, caller: Caller, anthropic: Loopback
-) -> None:
-    talk = Talk(caller, survey(caller, CHANGE | {"required": False}, COLOUR))
-    talk.answer(text) if text else talk.answer(skip=True)
-
-    assert talk.prompt == "Which colour?"
-
-
-def test_without_a_model_nothing_is_asked(caller: Caller) -> None:
-    assert Talk(caller, survey(caller)).answer("The evenings").prompt == "Which colour?"
-
-
 def test_the_last_question_ends_the_conversation_after_its_further_one(
     caller: Caller, anthropic: Loopback
 ) -> None:
@@ -604,9 +590,6 @@ def test_no_question_is_written_on_a_project_that_closed(
     assert len(anthropic.requests) == 0
 
 
-# --- Scripts --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("sent", "code"), [(3, "too_large"), (-1, "too_small"), ("1", "invalid_type")])
 def test_a_question_has_at_most_two(sent: object, code: str) -> None:
     refused = Caller().post(
@@ -618,21 +601,14 @@ def test_a_question_has_at_most_two(sent: object, code: str) -> None:
     assert (violation["field"], violation["code"]) == ("script.blocks[0].follow_ups", code)
 
 
-@pytest.mark.parametrize(("provider", "codes"), [("local", ["never_asked"]), ("anthropic", [])])
-def test_a_script_warns_where_no_model_asks(provider: str, codes: list[str], settings: Any) -> None:
-    caller, settings.AI_PROVIDER = Caller(), provider
-    script = caller.get(f"/projects/{survey(caller)}/script").json()
-
-    assert [(each["field"], each["code"]) for each in script["warnings"]] == [
-        ("blocks[0].follow_ups", code) for code in codes
-    ]
-
-
 def test_only_open_texts_have_them() -> None:
     block = {"type": "rating", "prompt": "How was it?", "follow_ups": 1}
     refused = Caller().post("/projects", {"name": "Evenings", "type": "convo", "script": {"blocks": [block]}})
 
     assert [each["code"] for each in refused.json()["violations"]] == ["not_allowed"]
+
+
+# --- Scripts --------------------------------------------------------------------------------------------
 
 
 def test_anonymous_projects_have_none() -> None:

@@ -121,27 +121,11 @@ def test_an_answer_that_comes_too_late_is_refused_and_the_end_is_shown(caller: C
     assert submitted(caller) == [response(talk)]
 
 
-def test_the_second_further_question_is_left_too(caller: Caller) -> None:
-    talk = left(caller)
-    talk.answer("They end late")
-    leave(talk.told["id"])
-
-    assert skip_left() == 1
-    assert response(talk)["answers"][1]["follow_ups"] == [{"question": QUESTION, "answer": "They end late"}]
-
-
 def test_a_question_that_follows_keeps_the_further_one_waiting(caller: Caller) -> None:
     talk = left(caller, CHANGE, COLOUR)
 
     assert skip_left() == 0
     assert now(talk)["step"]["block"]["prompt"] == QUESTION
-
-
-def test_a_question_that_is_hidden_is_none_that_follows(caller: Caller) -> None:
-    talk = left(caller, CHANGE, COLOUR | {"show_when": {"block": "change", "op": "eq", "value": "No"}})
-
-    assert skip_left() == 1
-    assert now(talk)["status"] == "completed"
 
 
 def test_what_follows_is_reached_as_by_a_skip(caller: Caller) -> None:
@@ -150,14 +134,6 @@ def test_what_follows_is_reached_as_by_a_skip(caller: Caller) -> None:
     assert skip_left() == 1
     assert now(talk)["step"]["block"]["type"] == "action_block"
     assert earned(caller) == [("action_block", 50)]
-
-
-def test_it_is_completed_too_when_the_project_has_closed(caller: Caller) -> None:
-    talk = left(caller)
-    caller.post(f"/projects/{talk.project['id']}/close")
-
-    assert skip_left() == 1
-    assert submitted(caller) == [response(talk)]
 
 
 def test_a_script_that_asks_more_by_now_keeps_the_conversation_open(caller: Caller) -> None:

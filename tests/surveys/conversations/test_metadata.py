@@ -59,11 +59,6 @@ def test_metadata_is_told_with_the_response_in_its_event_and_in_the_table(caller
     assert (row["field.customer"], row["field.plan"]) == ("C-1042", "'=1+1")
 
 
-def test_without_metadata_there_is_none(caller: Caller) -> None:
-    assert sit(caller, survey(caller, COLOUR))["metadata"] is None
-    assert sit(caller, survey(caller, COLOUR), metadata={})["metadata"] is None
-
-
 def test_texts_show_what_was_sent_along(caller: Caller) -> None:
     project = survey(caller, GREETING, COLOUR)
 

@@ -110,12 +110,3 @@ def test_a_page_draws_cards_with_our_copies_and_a_label_where_there_is_none(sett
     assert visitor.has_control(r'<img class="option-picture" src="/[^"]+" alt="A horse\'s head"')
     assert foreign_pictures(visitor.page) == []
     assert all(value in visitor.page for value in ("knight", "rook", "pawn"))
-
-
-def test_a_menu_draws_labels_alone(caller):
-    made = caller.make_open({**PIECES, "answer_style": "select_menu"}, delivery=ON_WEB)
-    copied(caller.community.pk, KNIGHT)
-
-    visitor = Visitor(Project.objects.get(pk=int(made["id"]))).look()
-
-    assert "option-picture" not in visitor.page

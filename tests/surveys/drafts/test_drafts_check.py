@@ -10,7 +10,7 @@ import pytest
 from communities.models import Picture
 from surveys.models import Block, Project
 from surveys.services.drafts import answers, checking
-from tests.support.caller import CHOICE, PICTURE, SAYING, TEXT, Caller, faults
+from tests.support.caller import CHOICE, PICTURE, SAYING, TEXT, Caller
 from tests.support.moments import NOON
 from tests.support.surveys.script_paths import path_of
 
@@ -53,18 +53,6 @@ def test_a_check_finds_exactly_what_the_api_refuses(blocks):
     assert checked["violations"] == refused.json()["violations"]
 
 
-def test_a_check_of_the_stored_script_finds_nothing():
-    caller = Caller()
-    made = caller.make(CHOICE, SAYING, TEXT)
-    read = caller.get(path_of(made) + "?expand=outro").json()
-
-    checked = check(caller, made, read["blocks"])
-
-    assert (checked["violations"], checked["warnings"]) == ([], [])
-    assert [block["id"] for block in checked["blocks"]] == [block["id"] for block in read["blocks"]]
-    assert caller.get(path_of(made)).json()["revision"] == 1
-
-
 def test_references_to_a_block_that_was_removed_are_found():
     caller = Caller()
     made = caller.make(CHOICE | {"name": "colour"}, TEXT | {"precondition": 'colour = "red"'})
@@ -105,16 +93,6 @@ def test_while_the_project_is_open_every_change_of_structure_is_found_at_its_fie
         for each in checked["violations"]
         if each["code"] == "read_only"
     )
-
-
-def test_an_unreadable_field_of_an_open_project_is_not_told_to_be_frozen_too():
-    caller = Caller()
-    made = caller.make_open(CHOICE)
-    (choice,) = made["script"]["blocks"]
-
-    checked = check(caller, made, [{**choice, "required": "yes"}])
-
-    assert found(checked["violations"]) == [("blocks[0].required", "invalid_type")]
 
 
 def test_the_type_of_a_block_with_answers_cannot_change():
@@ -268,15 +246,6 @@ def test_a_color_is_kept_on_every_tier_and_said_not_to_show_on_the_basic_one(tie
     checked = check(caller, made, [TEXT | {"color": "5865F2"}], tier=tier)
 
     assert (checked["violations"], found(checked["warnings"])) == ([], warned)
-
-
-def test_the_api_stores_pictures_on_every_tier():
-    caller = Caller(tier="basic")
-    made = caller.make(TEXT)
-
-    written = caller.put(path_of(made), {"blocks": [TEXT | {"image_url": PICTURE}]})
-
-    assert (written.status_code, faults(written)) == (200, set())
 
 
 # --- Answers --------------------------------------------------------------------------------------

@@ -63,8 +63,7 @@ class Desk:
         return list(self.caller.get(path_of(self.made)).json()["blocks"])
 
 
-@pytest.mark.parametrize("when", ["before the first draft", "after it"])
-@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize(("when", "enabled"), [("before the first draft", True), ("after it", False)])
 def test_scoring_that_is_turned_on_or_off_is_no_collision(when, enabled):
     desk = Desk(POINTS if not enabled else CHOICE, scoring_enabled=not enabled)
     if when == "before the first draft":

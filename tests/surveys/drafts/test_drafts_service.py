@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from communities.ground.actors import Level
 from communities.ground.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from surveys.models import Project, ScriptDraft
 from surveys.services.drafts import duplicates
@@ -16,7 +14,6 @@ from surveys.services.drafts import service as drafts
 from surveys.services.drafts.collisions import Collision
 from surveys.services.drafts.service import OtherTab
 from surveys.services.people import service as people
-from surveys.services.projects import service as projects
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 from tests.support.moments import LUNCHTIME, NOON
 from tests.support.surveys.script_drafts import get, keep, read, save
@@ -172,16 +169,6 @@ def test_drafts_go_after_ninety_days_without_a_change():
 
     assert get(caller.actor, old) is None
     assert get(caller.actor, new) is not None
-
-
-def test_drafts_go_with_their_project():
-    caller = Caller()
-    made = caller.make(TEXT)
-    keep(caller, made, [TEXT])
-
-    projects.delete_project(actor=caller.actor, project_id=int(made["id"]), at=NOON)
-
-    assert not ScriptDraft.objects.exists()
 
 
 def test_drafts_go_with_their_author():
@@ -353,18 +340,6 @@ def test_a_duplicate_of_a_draft_whose_beginning_nobody_knows_any_more_is_not_sav
     assert moved is not None
     with pytest.raises(Collision):
         drafts.save(actor=caller.actor, project_id=copy.pk, version=moved.version, at=NOON)
-
-
-def test_a_project_without_a_draft_is_duplicated_without_one():
-    caller = Caller()
-    made = caller.make(TEXT)
-    creator = caller.beside("creator")
-    given = replace(creator.actor, grants={int(made["id"]): Level.READ})
-
-    copy = duplicates.duplicate(actor=given, project_id=int(made["id"]), at=NOON)
-
-    assert copy.author_id == creator.user.pk
-    assert not ScriptDraft.objects.exists()
 
 
 @pytest.mark.parametrize("role", ["member", "foreign admin"])

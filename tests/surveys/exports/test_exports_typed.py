@@ -1,7 +1,7 @@
 """Tables for statistics programs: codes, the long form, Parquet and SPSS, read back with what reads them."""
 
 import io
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pandas
@@ -254,16 +254,6 @@ def test_many_rows_come_in_groups(monkeypatch):
     assert list(file.read().to_pandas()["id"]) == [line[0] for line in lines(content(made))[1:]]
 
 
-def test_a_project_without_responses_has_the_columns(tmp_path):
-    made = scenario.project(*EACH)
-
-    frame = from_parquet(made)
-
-    assert (len(frame), list(frame.columns)) == (0, lines(content(made))[0])
-    read, _ = from_sav(made, tmp_path)
-    assert (len(read), len(read.columns)) == (0, len(frame.columns))
-
-
 # SPSS.
 
 
@@ -319,16 +309,6 @@ def test_the_longest_text_of_spss_is_cut_between_characters(tmp_path):
     frame, _ = from_sav(made, tmp_path)
 
     assert frame["q0"][0] == "\U0001f600" * (32_767 // 4)
-
-
-def test_times_have_no_parts_of_seconds():
-    made = scenario.project(TEXT)
-    moment = LUNCHTIME + timedelta(microseconds=999_999)
-    scenario.say(scenario.begin(made, at=moment), "a", at=moment)
-
-    frame = from_parquet(made)
-
-    assert frame["submitted_at"][0].microsecond == 0
 
 
 def test_a_file_for_spss_whose_texts_take_much_memory_is_refused(monkeypatch):

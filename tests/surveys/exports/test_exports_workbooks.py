@@ -20,6 +20,8 @@ pytestmark = pytest.mark.django_db
 
 STARTED, SUBMITTED = FIXED.index("started_at"), FIXED.index("submitted_at")
 MOMENT = datetime(2026, 11, 22, 13, 39, 44, 999_999, tzinfo=UTC)
+
+
 NUMBER = {"type": "open_numeric"}
 
 

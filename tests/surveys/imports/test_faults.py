@@ -366,11 +366,6 @@ def test_a_body_without_responses(caller: Caller, project: Any, body: Any) -> No
     assert [field for _, field, _ in faults(answer)] == ["data"]
 
 
-@pytest.mark.parametrize("lines", [b"", b"\n \n\r\n"])
-def test_no_line_is_no_import(caller: Caller, project: Any, lines: bytes) -> None:
-    assert [field for _, field, _ in faults(send_lines(caller, project, lines))] == ["data"]
-
-
 def test_a_thousand_responses_and_one_more(caller: Caller, project: Any) -> None:
     line = as_lines(past(ONE)) + b"\n"
 
@@ -406,13 +401,6 @@ def test_walks_that_take_too_long_are_refused_with_what_to_do(
     assert answers[0].json() == ({"imported": 0, "valid": 2} if dry else {"imported": 2})
     assert faults(answers[1]) == [(None, "data", "too_many")]
     assert "only 1 of 2 responses could be checked within 10 seconds" in answers[1].json()["message"]
-
-
-@pytest.mark.parametrize(
-    "query", ["?dry_run=1", "?dry_run=", "?give_xp=yes", "?emit_events=True", "?dry=true"]
-)
-def test_query_parameters_are_true_or_false(caller: Caller, project: Any, query: str) -> None:
-    assert refusal(send(caller, project, past(ONE), query=query)) == (400, "invalid_request")
 
 
 def test_a_dry_run_finds_the_same_faults_and_stores_nothing(caller: Caller, project: Any) -> None:

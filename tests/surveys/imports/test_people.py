@@ -170,12 +170,6 @@ def test_a_dry_run_knows_the_limit_too(caller: Caller) -> None:
     assert not Completion.objects.exists()
 
 
-def test_nobody_known_has_no_limit(caller: Caller) -> None:
-    project = caller.make_open(QUESTION, settings={"max_completes_per_user": 1}, **WEB)
-
-    assert len(imported(caller, project, at(EARLY), at(LATE))) == 2
-
-
 def test_deleting_an_imported_response_frees_its_place(caller: Caller) -> None:
     project = caller.make_open(QUESTION, settings={"max_completes_per_user": 1}, **WEB)
     [response] = imported(caller, project, at(EARLY, platform_id="ann"))
@@ -198,12 +192,6 @@ def test_a_partial_response_is_nobodys_to_continue(caller: Caller) -> None:
     assert refusal(moved) == (409, "conflict")
     assert {each["user_id"] for each in again} == {response["user_id"]}
     assert {each["session_number"] for each in again} == {None}
-
-
-def test_who_a_project_admits_does_not_matter(caller: Caller) -> None:
-    private = caller.make_open(QUESTION, delivery={"audience": {"participation": "private"}})
-
-    assert len(imported(caller, private, past(ONE, platform_id="ann"))) == 1
 
 
 def test_imported_responses_are_among_a_persons_data_and_go_with_them(caller: Caller, project: Any) -> None:

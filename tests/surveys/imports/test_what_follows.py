@@ -21,7 +21,6 @@ from tests.factories import IdentityFactory, MemberFactory, UserFactory
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.concurrency import BackgroundCall, run_together
 from tests.support.surveys import scenario
-from tests.support.surveys.copies import Copy, source
 from tests.support.surveys.imports import imported, listed, partial, past, send
 from tests.support.surveys.participants import Talk, giving
 
@@ -91,20 +90,6 @@ def test_figures_with_and_without_filters_count_imported_responses(caller: Calle
     assert before == [[1, 0], [0, 0], [1, 0]]
     assert [counted(), counted("?provider=import"), counted("?provider=web")] == [[3, 1], [2, 1], [1, 0]]
     assert len(listed(caller, project, "&provider=import")) == 2
-
-
-def test_the_feed_tells_imported_responses_to_those_who_read_on(caller: Caller, project: Any) -> None:
-    copy = Copy(caller, project)
-    Talk(caller, project).through()
-    copy.read()
-
-    responses = imported(caller, project, past(ONE), partial(OTHER))
-
-    told = copy.read()
-    assert {each["id"] for each in told} == {each["id"] for each in responses if each["provider"] == "import"}
-    assert copy.responses == source(caller, project)
-    since = responses[-1]["started_at"]
-    assert len(listed(caller, project, f"&updated_after={since}")) == 3
 
 
 def test_the_listing_shows_responses_in_the_order_of_their_times(caller: Caller, project: Any) -> None:

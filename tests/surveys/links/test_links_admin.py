@@ -42,10 +42,6 @@ def reader(name: str = "Marit", **fields) -> Member:
     return member
 
 
-def states(page: str) -> list[str]:
-    return [each.partition("</span>")[0] for each in page.split('<span class="state ')[1:]]
-
-
 def send(staff, project, **fields):
     """Send the form twice as a browser does: look at the mail, then send it."""
     address = tab(project.pk, "share_links_send")
@@ -57,24 +53,6 @@ def send(staff, project, **fields):
         if f'name="{name}" value' in preview.content.decode()
     }
     return preview, staff.client.post(address, {**sent, "do": "send"}, follow=True)
-
-
-def test_the_share_tab_leads_to_the_links(staff):
-    project = private()
-
-    page = staff.read(tab(project.pk, "share"))
-
-    assert tab(project.pk, "share_links") in page
-    assert "nobody gets in" not in page
-
-
-def test_an_empty_list_says_what_links_are_and_leads_on(staff):
-    project = private()
-
-    page = staff.read(tab(project.pk, "share_links"))
-
-    assert "A personal link lets one member answer without signing in" in page
-    assert tab(project.pk, "share_links_send") in page
 
 
 def test_the_list_tells_how_far_each_member_is(staff):
@@ -155,15 +133,6 @@ def test_a_double_click_sends_once(staff):
 
     assert Mail.objects.count() == 1
     assert "was sent before" in text_of(again)
-
-
-def test_change_it_brings_back_what_was_written(staff):
-    project = private()
-    sent = {**WORDS, "ticket": "one", "do": "change", "text": "My own words"}
-
-    page = staff.client.post(tab(project.pk, "share_links_send"), sent)
-
-    assert "My own words</textarea>" in page.content.decode()
 
 
 @pytest.mark.parametrize(

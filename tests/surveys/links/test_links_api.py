@@ -139,19 +139,6 @@ def test_the_list_is_newest_first_and_tells_no_address(admin, project):
     assert b"link=" not in answer.content
 
 
-def test_listing_three_links_takes_no_more_statements_than_one(admin, project):
-    people = members(admin, "Ann", "Bo", "Cy")
-    admin.post(links_of(project), {"member_id": str(people[0].pk)})
-    admin.get(links_of(project))
-
-    with at_most(6):
-        assert len(admin.get(links_of(project)).json()["data"]) == 1
-    for each in people[1:]:
-        admin.post(links_of(project), {"member_id": str(each.pk)})
-    with at_most(6):
-        assert len(admin.get(links_of(project)).json()["data"]) == 3
-
-
 def test_a_link_is_told_as_used_but_not_on_anonymous_projects(admin, project):
     hidden = admin.make_open(privacy_mode="anonymous")
     (ann,) = members(admin, "Ann")

@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from surveys.models import Conversation, PersonalLink, Project
 from surveys.services.links import fields
-from surveys.services.links import service as links
 from tests.factories import MemberFactory
 from tests.support.caller import Caller, faults, refusal
 from tests.support.concurrency import BackgroundCall
@@ -81,10 +80,6 @@ def test_what_a_link_carries_is_told_and_becomes_the_metadata_of_the_response(
     assert response["metadata"] == CARRIED
 
 
-def test_the_first_page_shows_it(admin: Caller, project: Any) -> None:
-    assert "How is gold for you?" in arrive(create(admin, project, metadata=CARRIED).json()).page
-
-
 def test_a_link_without_metadata_carries_none(admin: Caller, project: Any) -> None:
     told = create(admin, project, metadata=None).json()
 
@@ -126,14 +121,6 @@ def test_without_cookies_and_in_a_frame_it_comes_with_the_link(admin: Caller, pr
 
         assert stored() == CARRIED
         Conversation.objects.all().delete()
-
-
-def test_many_links_carry_the_same(admin: Caller, project: Any) -> None:
-    answer = create(
-        admin, project, member_ids=[member_id(admin), member_id(admin)], metadata={"campaign": "spring"}
-    )
-
-    assert [each["metadata"] for each in answer.json()["data"]] == [{"campaign": "spring"}] * 2
 
 
 def test_many_links_carry_each_its_own(admin: Caller, project: Any) -> None:
@@ -248,21 +235,8 @@ def test_metadata_obeys_the_rules_of_conversations(
     assert not PersonalLink.objects.exists()
 
 
-def test_the_largest_metadata_is_taken(admin: Caller, project: Any) -> None:
-    largest = {f"{n:040}": "é" * 500 for n in range(20)}
-
-    assert create(admin, project, metadata=largest).json()["metadata"] == largest
-
-
 def test_a_null_character_is_refused(admin: Caller, project: Any) -> None:
     assert create(admin, project, metadata={"customer": "a\x00b"}).status_code == 400
-
-
-def test_one_link_with_metadata_and_one_without_take_as_many_statements(
-    admin: Caller, project: Any, django_assert_max_num_queries: Any
-) -> None:
-    with django_assert_max_num_queries(30):
-        assert create(admin, project, metadata=CARRIED).status_code == 201
 
 
 # --- Anonymous projects ---------------------------------------------------------------------------------
@@ -340,14 +314,6 @@ def test_a_project_that_becomes_anonymous_drops_what_its_links_carried(admin: Ca
 
 
 # --- What belongs to the member -------------------------------------------------------------------------
-
-
-def test_the_member_s_data_have_it(admin: Caller, project: Any) -> None:
-    create(admin, project, metadata=CARRIED)
-
-    (told,) = links.personal_data(member_id=PersonalLink.objects.get().member_id)
-
-    assert told["metadata"] == CARRIED
 
 
 def test_a_changed_secret_loses_it_and_admits_still(admin: Caller, project: Any, settings: Any) -> None:

@@ -146,8 +146,7 @@ def test_not_you_forgets_the_link(come):
     assert visitor.look().status == 403
 
 
-@pytest.mark.parametrize("come", [arrive, arrive_without_cookies])
-@pytest.mark.parametrize("htmx", [False, True])
+@pytest.mark.parametrize(("come", "htmx"), [(arrive, True), (arrive_without_cookies, False)])
 def test_a_link_revoked_while_answering_is_refused_with_what_was_typed(come, htmx):
     link = link_for(scenario.member("Marit"), private(*TWO))
     visitor = come(link).send(value="First")

@@ -35,16 +35,6 @@ def test_a_declared_field_is_stored_with_the_conversation(is_framed: bool) -> No
     assert stored() == {"utm_source": "mail", "customer": "C-1042"}
 
 
-def test_an_address_without_fields_stores_none() -> None:
-    Visitor(survey()).look("?utm_source=&other=x").send(value="a")
-
-    assert stored() is None
-
-
-def test_the_first_page_shows_it() -> None:
-    assert "reader of mail!" in Visitor(survey(GREETING)).look("?utm_source=mail").page
-
-
 def test_what_is_shown_is_no_markup() -> None:
     visitor = Visitor(survey(GREETING)).look("?utm_source=%3Cscript%3Ealert(1)%3C/script%3E")
 

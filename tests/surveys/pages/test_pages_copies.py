@@ -97,14 +97,6 @@ def test_anonymous_projects_and_polls_offer_none(fields: dict[str, Any]) -> None
     assert not Mail.objects.exists()
 
 
-def test_nothing_is_copied_before_the_end() -> None:
-    made = scenario.project(TEXT, TEXT, mail_copy=True)
-    visitor = Visitor(made).look().send(value="one").send("mail", email=TO)
-
-    assert 'id="field"' in visitor.page
-    assert not Mail.objects.exists()
-
-
 def test_an_account_gets_its_answers_at_its_confirmed_address() -> None:
     """Rule 6.231."""
     made = scenario.project({**TEXT, "prompt": "Why **now**?"}, name="Tea?", mail_copy=True)
@@ -164,13 +156,6 @@ def test_what_is_no_address_is_refused_at_the_field(typed: str) -> None:
 
     assert visitor.status == 422
     assert "Enter an e-mail address, for example ada@example.org." in visitor.page
-    assert not Mail.objects.exists()
-
-
-def test_without_the_setting_no_mail_is_written() -> None:
-    visitor = ended(scenario.project(TEXT)).send("mail", email=TO)
-
-    assert "data-print" in visitor.page
     assert not Mail.objects.exists()
 
 
@@ -258,12 +243,6 @@ def test_public_pages_offer_to_share_their_address(fields: Any, options: Any, is
     visitor = ended(made, signed_in=member, **options)
 
     assert ("data-share" in visitor.page) == is_offered
-
-
-def test_answering_again_is_a_quiet_button() -> None:
-    visitor = ended(scenario.project(TEXT))
-
-    assert re.search(r'class="button quiet" name="do"\s+value="again"', visitor.page)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from django.http import QueryDict
 from communities.services.pictures.copies import Copy
 from surveys.drawing import forms, widgets
 from surveys.drawing.widgets import Typed, draw, typed_of
-from surveys.engine.script import Block, Continue, Option, Scale
-from surveys.engine.walk import defaults
+from surveys.engine.script import Block, Option, Scale
 from tests.support.cases import try_each
 
 OPTIONS = tuple(Option(value, id=n) for n, value in enumerate(("a", "b", "c"), start=1))
@@ -81,14 +80,6 @@ def test_the_help_says_the_range_of_a_number(low, high, text, takes_minus):
     assert (step.help, step.inputmode, step.takes_minus) == (text, "decimal", takes_minus)
 
 
-def test_the_middle_of_a_scale_is_told_where_there_is_one():
-    scale = Scale(label_left="l", label_center="c", label_right="r")
-
-    assert drawn("opinion_scale", min=1, max=5, scale=scale).ends == ("l", "c", "r")
-    assert drawn("opinion_scale", min=1, max=4, scale=scale).ends == ("l", "r")
-    assert drawn("nps").ends == defaults.NPS_ENDS
-
-
 def test_keys_are_numbers_and_letters_where_there_are_many():
     many = tuple(Option(str(n), id=n) for n in range(1, 31))
 
@@ -116,14 +107,6 @@ def test_only_pictures_that_have_a_copy_are_drawn():
     assert step.image_size == (608, 144)
 
 
-def test_the_accent_is_drawn_where_the_tier_has_it():
-    statement = block("content_block", color="ff8800", continue_=Continue("pause", 3))
-
-    assert draw(statement, typed=Typed()).colour == ""
-    assert draw(statement, typed=Typed(), draws_colours=True).colour == "ff8800"
-    assert draw(statement, typed=Typed()).pause == 3
-
-
 @try_each(
     ("kind", "reply", "chosen"),
     [
@@ -138,13 +121,6 @@ def test_an_earlier_answer_is_offered_again(kind, reply, chosen):
     step = drawn(kind, typed=typed_of(reply))
 
     assert [choice.value for choice in step.choices if choice.is_chosen] == chosen
-
-
-def test_an_earlier_ranking_is_offered_again():
-    step = drawn("ranking", typed=typed_of({"option_ids": [3, 1]}), rank_top_n=2)
-
-    assert [choice.rank for choice in step.choices] == ["2", "", "1"]
-    assert step.ranks == ["1", "2"]
 
 
 @try_each(

@@ -46,15 +46,6 @@ def test_past_steps_and_pages_without_a_description_have_none():
     assert 'id="description"' not in visitor.page
 
 
-def test_the_description_of_the_thanks_stands_below_them():
-    made = scenario.project(TEXT)
-    made.blocks.filter(section="outro").update(description="See you.")
-
-    visitor = Visitor(made).look().send(value="x")
-
-    assert re.search(r'<p class="more">\s*See you.', visitor.page)
-
-
 # --- Whole numbers and formats ------------------------------------------------------------------------
 
 DAY = {"type": "open_text", "format": "date"}

@@ -106,18 +106,6 @@ def test_a_row_that_is_refused_is_named_and_everything_that_was_chosen_is_kept(s
     assert len(scenario.answers_of(made)) == 3
 
 
-def test_a_checkbox_row_has_its_own_limits():
-    made = scenario.project(*([{**PICK, "type": "multi_punch", "max": 1}] * 2))
-    visitor = Rows(made).look()
-    both = [scenario.option_id(made, "q0", n) for n in (0, 1)]
-
-    send(visitor, made, q0=both)
-    assert [row[2] for row in rows_of(visitor)] == [["Choose at most 1."], []]
-    send(visitor, made, q0=both[:1])
-
-    assert scenario.answers_of(made) == [("Prompt 0.", "red")]
-
-
 def test_back_steps_over_the_group_and_into_it_with_its_answers():
     """Rule 6.134."""
     made = scenario.project(TEXT, ROW, ROW, TEXT)
@@ -305,22 +293,6 @@ def test_a_broken_list_of_rows_breaks_nothing(rows):
 
     assert visitor.status in (200, 422)
     assert scenario.answers_of(made) == []
-
-
-@pytest.mark.parametrize("style", ["select_menu", None])
-@pytest.mark.parametrize("icon", ["stars", "numbers"])
-def test_rows_have_the_look_of_their_questions(style, icon):
-    made = scenario.project(
-        *([{**ROW, "answer_style": style, "scale": Scale(icon, "Bad", None, "Good")}] * 2)
-    )
-    page = Rows(made).look().page
-
-    ids = re.findall(r' id="([^"]+)"', page)
-    assert len(ids) == len(set(ids))
-    looks = {"select_menu": "<select", None: 'class="stars ' if icon == "stars" else 'class="options cells'}
-    assert page.count(looks[style]) == 2
-    for described in re.findall(r'aria-(?:describedby|labelledby)="([^"]*)"', page):
-        assert set(described.split()) <= set(ids)
 
 
 def test_short_options_stand_once_above_the_rows():

@@ -61,48 +61,6 @@ def test_votes_for_a_removed_option_are_shown_so_that_the_counts_add_up(type):
         assert "3 votes" in visitor.page
 
 
-def test_an_optional_question_has_no_skip_on_a_poll():
-    made = poll({**CHOICE, "required": False})
-    visitor = Visitor(made).look()
-    assert 'value="skip"' not in visitor.page
-
-    visitor.send("skip")
-
-    assert "This question needs an answer." in visitor.page
-    assert scenario.counts(made)["completed"] == 0
-
-
-def test_bars_are_drawn_from_all_votes():
-    made = poll(poll_results_mode="public")
-    for place in (0, 0, 1):
-        visitor = voted(made, place)
-
-    assert bars(visitor) == ["67% ", "33% "]
-    assert 'width="66.67%"' in visitor.page
-    assert "3 votes" in visitor.page
-
-
-def test_shares_of_a_multi_punch_are_of_voters():
-    made = poll({"type": "multi_punch", "options": ["a", "b", "c"]}, poll_results_mode="public")
-    first, second, _ = options(made)
-    Visitor(made).look().send(option=[first.id, second.id])
-
-    visitor = Visitor(made).look().send(option=[first.id])
-
-    assert bars(visitor) == ["100% ", "50% ", "0% "]
-    assert "2 votes" in visitor.page
-
-
-def test_a_scale_has_a_bar_for_each_point_and_the_average():
-    made = poll({"type": "rating"}, poll_results_mode="public")
-    Visitor(made).look().send(value="5")
-
-    visitor = Visitor(made).look().send(value="4")
-
-    assert bars(visitor) == ["0% ", "0% ", "0% ", "50% ", "50% "]
-    assert "2 votes, 4.5 on average" in visitor.page
-
-
 @pytest.mark.parametrize(
     ("mode", "before", "after", "closed"),
     [
@@ -144,11 +102,6 @@ def test_before_the_vote_one_sentence_says_when_its_results_are_shown(mode, priv
     assert said[1].startswith(WHEN[mode])
     assert ("at least 5 votes" in said[1]) is (privacy_mode == "anonymous")
     assert "results-when" not in after.page
-
-
-@pytest.mark.parametrize("mode", WHEN)
-def test_a_survey_says_nothing_about_results(mode):
-    assert "results-when" not in Visitor(scenario.project(CHOICE, poll_results_mode=mode)).look().page
 
 
 def test_a_closed_private_poll_shows_its_results_to_members_alone():

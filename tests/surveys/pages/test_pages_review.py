@@ -58,14 +58,6 @@ def test_all_answers_are_shown_before_the_end_and_sent_by_a_button(htmx: bool) -
     assert scenario.counts(made) == scenario.recounted(made)
 
 
-def test_without_the_setting_the_last_answer_completes() -> None:
-    made = scenario.project(TEXT)
-    visitor = Visitor(made).look().send(value="one")
-
-    assert "Thank you." in visitor.page
-    assert is_completed()
-
-
 def test_one_answer_is_changed_and_the_review_comes_back() -> None:
     made = scenario.project(TEXT, {"type": "content_block"}, TEXT, TEXT, review=True)
     visitor = Visitor(made).look().send(value="one").send("go").send(value="two").send(value="three")
@@ -172,13 +164,6 @@ def test_sending_twice_completes_once() -> None:
 
     assert visitor.status == 200
     assert scenario.counts(made) == {"answered": 1, "completed": 1, "listed": 1}
-
-
-def test_a_poll_has_no_review() -> None:
-    made = scenario.poll(review=True)
-    Visitor(made).look().send(option=scenario.option_id(made, "q0", 0))
-
-    assert is_completed()
 
 
 def test_who_comes_too_late_reads_that_the_answers_are_kept() -> None:

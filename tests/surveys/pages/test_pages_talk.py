@@ -111,17 +111,6 @@ def test_what_was_typed_is_kept_beside_the_error():
     assert 'value="eleven & more"' in visitor.page
 
 
-def test_ranks_given_twice_are_told_and_kept():
-    made = scenario.project({"type": "ranking", "options": ["x", "y"]})
-    first, second = scenario.option_id(made, "q0", 0), scenario.option_id(made, "q0", 1)
-    visitor = Visitor(made).look()
-
-    visitor.send(**{f"rank-{first}": "1", f"rank-{second}": "1"})
-
-    assert "Two items have the number 1." in visitor.page
-    assert visitor.page.count("<option selected>1</option>") == 2
-
-
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
@@ -176,12 +165,6 @@ def test_an_optional_question_may_be_skipped():
     assert "Next." in visitor.page
     assert "Skipped" in visitor.page
     assert scenario.answers_of(made) == []
-
-
-def test_a_required_question_has_no_skip():
-    made = scenario.project({**TEXT, "required": True})
-
-    assert 'value="skip"' not in Visitor(made).look().page
 
 
 def test_markup_in_words_of_authors_and_respondents_stays_text():
@@ -261,14 +244,6 @@ def test_shuffled_options_stand_still_from_the_first_look_to_the_answer():
 
     assert before == after
     assert before != options
-
-
-def test_a_project_without_questions_says_so():
-    made = scenario.project(SAYING)
-    Project.objects.filter(pk=made.pk).update(revision=made.revision)
-    made.blocks.all().delete()
-
-    assert Visitor(made).look().status == 200
 
 
 def test_a_graded_answer_gets_its_word_with_a_sign_and_stays_on_reload():

@@ -120,14 +120,6 @@ def test_a_timed_text_stays_as_long_as_reading_it_takes(prompt, pause, shown):
     assert f'data-pause="{shown}"' in Visitor(made).look().page
 
 
-def test_the_past_shows_the_emoji_of_a_choice_with_its_words():
-    made = scenario.project({**CHOICE, "options": [{"value": "good", "emoji": "☺"}, "bad"]}, TEXT)
-
-    visitor = Visitor(made).look().send(option=scenario.option_id(made, "q0", 0))
-
-    assert re.search(r"☺</span>\s*<span>good</span>", visitor.page)
-
-
 def test_each_point_that_is_an_emoji_has_words_for_screen_readers():
     page = Visitor(scenario.project(FACES)).look().page
 
@@ -135,15 +127,6 @@ def test_each_point_that_is_an_emoji_has_words_for_screen_readers():
         "disappointed face, 1 of 2",
         "grinning face, 2 of 2",
     ]
-
-
-def test_the_results_of_emoji_have_words_for_screen_readers():
-    made = scenario.project(FACES, type="poll", poll_results_mode="public")
-
-    visitor = Visitor(made).look().send(value="2")
-
-    spoken = '<span class="visually-hidden">grinning face, 2 of 2</span>'
-    assert spoken in visitor.page.partition("data-results")[2]
 
 
 def test_language_theme_and_branding_come_from_the_community_and_project():

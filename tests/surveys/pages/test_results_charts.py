@@ -91,19 +91,6 @@ def test_the_mean_is_placed_among_points_that_are_not_next_to_each_other():
     assert drawn.marker.x == "64.29"  # three sevenths of the way from the second to the third of three
 
 
-def test_the_score_of_promoters_has_its_sign():
-    nps = {"score": -33.3, "promoters": 1, "passives": 0, "detractors": 2}
-
-    drawn = card("nps", None, distribution=[point(n) for n in range(11)], stats=None, nps=nps)
-
-    assert drawn.facts[0].value == "−33.3"
-    assert [(part.key, part.x, part.width) for part in drawn.parts] == [
-        ("detractors", "0.00", "66.67"),
-        ("passives", "66.67", "0.00"),
-        ("promoters", "66.67", "33.33"),
-    ]
-
-
 def item(value, points, rank, first, ranked):
     return {
         "option_id": 1,
@@ -185,25 +172,6 @@ def test_numbers_are_drawn_as_a_histogram_and_told_in_facts():
     assert hidden.columns == ()
 
 
-def test_numbers_all_alike_and_none_at_all_can_be_drawn():
-    ranges = [{"from": 3, "to": 4, "count": 4, "percentage": 100.0}]
-    histogram = {"width": 1, "is_whole": True, "ranges": ranges}
-    alike = card("open_numeric", stats=numbers(mean=3.0), histogram=histogram)
-    none = card("open_numeric", stats=numbers(count=0))
-
-    assert [(bar.text, bar.share) for bar in alike.bars] == [("3", "100%")]
-    assert none.notice == "None of the answers is a number."
-    assert none.table is None
-
-
-@try_each("type", sorted(charts.KINDS))
-def test_a_question_without_answers_says_so(type):
-    drawn = card(type, response_count=0)
-
-    assert drawn.notice == "Nobody has answered this yet."
-    assert (drawn.bars, drawn.columns, drawn.parts) == ((), (), ())
-
-
 def graded(type, *right, values=("red", "blue"), **block):
     options = tuple(Option(value, n) for n, value in enumerate(values, start=1))
     return Block(type, options=options, correct_answer_ids=right, **block)
@@ -258,11 +226,3 @@ def test_the_right_point_of_a_scale_is_marked_and_named_to_screen_readers():
         ("Right answers", "25% (1)"),
         ("Mean", "1.25 of 1 to 2"),
     ]
-
-
-def test_a_question_without_a_right_answer_or_without_answers_is_left_as_it_is():
-    open_question = solved(graded("single_punch"), distribution=[chosen(1, "red", 4, 100.0)])
-    unanswered = solved(graded("single_punch", 1), response_count=0)
-
-    assert not any(bar.is_right for bar in open_question.bars)
-    assert (unanswered.bars, unanswered.facts) == ((), ())

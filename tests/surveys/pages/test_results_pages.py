@@ -9,7 +9,6 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from communities.models import CommunitySettings
 from surveys.models import Analysis, Option
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
@@ -141,21 +140,6 @@ def test_results_set_no_cookie_and_are_kept_out_of_search_engines(suffix):
     assert b"steal" not in response.content
 
 
-@pytest.mark.parametrize("suffix", ["", ".json"])
-def test_only_looking_is_taken(suffix):
-    made = shared()
-    address = f"/r/{made.results_token}{suffix}"
-
-    head = Client().head(address)
-
-    assert (head.status_code, head.content) == (200, b"")
-    for method in ("post", "put", "patch", "delete"):
-        refused = getattr(Client(), method)(address)
-        assert (refused.status_code, refused["Allow"]) == (405, "GET, HEAD")
-    if suffix:
-        assert refused.json()["error"] == "method_not_allowed"
-
-
 def test_a_fault_behind_the_json_is_told_in_its_shape(monkeypatch):
     made = shared()
 
@@ -168,16 +152,6 @@ def test_a_fault_behind_the_json_is_told_in_its_shape(monkeypatch):
     response = client.get(f"/r/{made.results_token}.json")
 
     assert (response.status_code, response.json()["error"]) == (500, "internal_error")
-
-
-def test_the_page_is_english_and_wears_the_projects_theme():
-    CommunitySettings.objects.create(community=scenario.community(), locale="ar")
-
-    seen = page(shared(presentation={"theme_id": 4, "branding": "Acme <3"})).content.decode()
-
-    assert '<html lang="en" dir="ltr" data-theme="4">' in seen
-    assert "Acme &lt;3" in seen
-    assert '<meta name="robots" content="noindex">' in seen
 
 
 # --- What is told -----------------------------------------------------------------------------------
@@ -312,11 +286,6 @@ def test_a_page_of_the_largest_script_has_less_than_a_megabyte():
     respond(made, 0)
 
     assert len(page(made).content) < 1_000_000
-
-
-def test_no_answers_yet_is_said():
-    assert "No responses yet." in page(shared()).content.decode()
-    assert "No votes yet." in page(poll(poll_results_mode="public")).content.decode()
 
 
 # --- Too few ----------------------------------------------------------------------------------------

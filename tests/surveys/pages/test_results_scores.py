@@ -104,12 +104,6 @@ def test_whole_numbers_that_do_not_fit_side_by_side_are_put_into_ranges_of_equal
     assert texts(at(*values)) == columns
 
 
-def test_everybody_is_in_the_range_of_their_number_and_nobody_in_those_between() -> None:
-    drawn = bins.bins_of(listed(v20=1, v29=2, v30=4, v120=8))
-
-    assert [each.count for each in drawn] == [3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 8]
-
-
 @try_each(
     ("values", "columns"),
     [
@@ -167,33 +161,6 @@ def test_the_table_has_the_numbers_themselves_where_they_are_known() -> None:
     assert drawn.note == ""
     assert drawn.table is not None
     assert [row[0] for row in drawn.table.rows] == ["20", "85", "100", "120"]
-
-
-def test_a_single_number_is_one_bar() -> None:
-    drawn = card(at(20))
-
-    assert ([bar.text for bar in drawn.bars], drawn.columns) == (["20"], ())
-
-
-def test_ranges_with_long_names_are_bars_of_the_same_widths() -> None:
-    drawn = card(between(0, 100_000, 200_000))
-
-    assert [bar.text for bar in drawn.bars] == ["0–100,000", "100,000–200,000"]
-    assert drawn.columns == ()
-
-
-@try_each(
-    ("distribution", "labels"),
-    [
-        (at(0, 10), ""),
-        (at(20, 85, 120), "aslant-on-phones"),
-        (at(1_000, 2_100), "aslant"),
-    ],
-)
-def test_labels_that_do_not_fit_side_by_side_are_aslant(
-    distribution: list[dict[str, Any]], labels: str
-) -> None:
-    assert card(distribution).labels == labels
 
 
 def test_calculated_numbers_are_drawn_as_scores_are() -> None:

@@ -21,7 +21,6 @@ from surveys.services.scripts import cache as script_cache
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 from tests.support.dumps import dump
 from tests.support.staff import Staff
-from tests.support.surveys import scenario
 from tests.support.surveys.visitor import Visitor
 
 pytestmark = pytest.mark.django_db
@@ -152,13 +151,6 @@ def test_no_further_question_is_asked_and_the_preview_says_so(settings):
     assert "Which colour?" in frame.send(value="So.").page
 
 
-def test_an_empty_draft_has_an_empty_page():
-    scene = Scene()
-    scene.type()
-
-    assert "There is nothing to preview yet." in scene.frame().look().page
-
-
 def test_a_fault_is_told_in_its_place_and_in_plain_words():
     frame = Scene(KEYED | {"options": []}).frame().look()
 
@@ -191,13 +183,6 @@ def test_the_state_is_told_and_a_jump_moves_the_frame():
     assert (jumped["path"], jumped["current"]) == (["colour", "why"], "bye")
     assert frame.state() == jumped
     assert "Welcome." in frame.look().page
-
-
-def test_a_restart_forgets_the_answers():
-    frame = Scene(KEYED, TEXT).frame().look()
-    frame.send(option=option_in(frame))
-
-    assert frame.restart()["path"] == []
 
 
 def test_a_poll_is_voted_on_and_shows_the_vote_alone():
@@ -319,14 +304,6 @@ def _compare(project: Project, staff: Staff) -> int:
         visitor.send(**fields)
         frame.send(**fields)
     raise AssertionError(f"The walk through {project.name} has no end.")
-
-
-def test_a_poll_is_drawn_as_respondents_see_it():
-    made = scenario.project({"type": "content_block"}, scenario.CHOICE, type="poll", change_poll=True)
-    staff = Staff("superuser")
-    visitor, frame = Visitor(made).look(), PreviewVisitor(staff.client, made.pk).look()
-
-    assert plain(frame) == plain(visitor)
 
 
 def test_a_graded_answer_stays_as_on_the_real_page():

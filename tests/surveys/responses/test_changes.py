@@ -467,17 +467,6 @@ def test_a_cursor_with_another_signature_is_refused(admin: Caller, survey: dict[
     assert faults(answer) == {("cursor", "invalid")}
 
 
-@pytest.mark.parametrize("per_page", ["0", "101", "x"])
-def test_a_page_has_between_1_and_100_elements(admin: Caller, per_page: str) -> None:
-    assert faults(admin.get(f"/responses/changes?per_page={per_page}")).pop()[0] == "per_page"
-    assert admin.get("/responses/changes?per_page=1").status_code == 200
-    assert admin.get("/responses/changes?per_page=100").status_code == 200
-
-
-def test_an_unknown_parameter_is_refused(admin: Caller) -> None:
-    assert refusal(admin.get("/responses/changes?after=1")) == (400, "invalid_request")
-
-
 # --- Housekeeping ---------------------------------------------------------------------------------------
 
 

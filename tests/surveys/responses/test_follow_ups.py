@@ -17,12 +17,11 @@ from pyarrow import parquet
 
 from communities.models import Member
 from surveys.ai.provider import TextReading
-from surveys.models import Codebook, Conversation, Project, Reading, Theme
+from surveys.models import Codebook, Conversation, Reading, Theme
 from surveys.services.ai_work import readings
 from surveys.services.people import own_data
 from tests.support.caller import Caller
 from tests.support.moments import NOON
-from tests.support.staff import Staff
 from tests.support.surveys.event_log import heard, listener
 from tests.support.surveys.exports import content, lines, sheets
 from tests.support.surveys.follow_ups import (
@@ -37,7 +36,6 @@ from tests.support.surveys.follow_ups import (
     write,
 )
 from tests.support.surveys.imports import send
-from tests.support.surveys.project_tabs import tab
 
 pytestmark = pytest.mark.django_db
 
@@ -130,13 +128,6 @@ def test_the_long_form_has_rows_for_them(response: Conversation) -> None:
     ]
 
 
-def test_a_table_of_answers_that_were_not_asked_about_has_none(caller: Caller) -> None:
-    project_id = survey(caller)
-    (header,) = lines(content(Project.objects.get(pk=project_id)))
-
-    assert not [text for text in header if " further " in text]
-
-
 def test_the_persons_data_hold_them(response: Conversation) -> None:
     assert response.user_id is not None
     archive = zipfile.ZipFile(io.BytesIO(b"".join(own_data.export(user_id=response.user_id, at=NOON))))
@@ -150,13 +141,6 @@ def test_the_persons_data_hold_them(response: Conversation) -> None:
         [SECOND, ""],
         ["colour", "Blue"],
     ]
-
-
-def test_staff_read_them_below_the_answer(caller: Caller, response: Conversation) -> None:
-    staff = Staff(community=caller.community)
-    text = staff.client.get(tab(response.project_id, "response", response.pk)).content.decode()
-    places = [text.index(each) for each in ("The evenings", QUESTION, "They end late", SECOND, "Blue")]
-    assert places == sorted(places)
 
 
 def test_the_respondent_reads_them_in_their_account(caller: Caller, response: Conversation) -> None:

@@ -195,8 +195,6 @@ def test_a_session_number_alone_says_that_it_needs_the_user(admin, made):
         ({"privacy_mode": "semi-private"}, "member", 403),
         ({"status": "inactive"}, "member", 404),
         ({"status": "inactive"}, "creator", 200),
-        ({"privacy_mode": "semi-private", "status": "inactive"}, "member", 404),
-        ({"privacy_mode": "anonymous", "status": "inactive"}, "member", 404),
         ({"type": "poll", "poll_results_mode": "public", "status": "inactive"}, "member", 404),
         ({"privacy_mode": "semi-private"}, "creator", 403),
         ({"privacy_mode": "anonymous"}, "creator", 403),

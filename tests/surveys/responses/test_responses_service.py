@@ -89,14 +89,6 @@ def test_a_response_tells_everything_in_script_order():
     assert responses.get(response_id=told.conversation.pk, actor=actor(), at=LUNCHTIME) == response
 
 
-def test_what_has_no_answer_is_no_response(made):
-    told = scenario.begin(made)
-
-    assert listed(made).data == []
-    refused(NotFound, responses.get, response_id=told.conversation.pk, actor=actor(), at=LUNCHTIME)
-    refused(NotFound, responses.delete, response_id=told.conversation.pk, actor=actor(), at=LUNCHTIME)
-
-
 @pytest.fixture
 def three(made):
     """A completed response, a partial one, and a completed one, a minute apart."""
@@ -110,20 +102,6 @@ def three(made):
     third = scenario.say(third, 0, "b", at=LUNCHTIME + timedelta(minutes=2))
     scenario.begin(made, "has said nothing")
     return [first, second, third]
-
-
-def test_pages_come_oldest_first_and_newest_first(made, three):
-    keys = [key(told) for told in three]
-
-    assert ids(listed(made)) == keys
-    assert ids(listed(made, descending=True)) == keys[::-1]
-    pages = [listed(made, page=page, per_page=2) for page in (1, 2, 3)]
-    assert [ids(page) for page in pages] == [keys[:2], keys[2:], []]
-    assert [(page.total, page.has_more, page.page) for page in pages] == [
-        (3, True, 1),
-        (3, False, 2),
-        (3, False, 3),
-    ]
 
 
 @pytest.mark.parametrize("descending", [False, True])
@@ -143,19 +121,13 @@ def test_a_page_after_a_response_goes_on_behind_it(made, three, descending):
     ("filters", "expected"),
     [
         ({"status": "all"}, [0, 1, 2]),
-        ({"status": "completed"}, [0, 2]),
         ({"status": "partial"}, [1]),
-        ({"provider": "web"}, [0, 1, 2]),
         ({"provider": "chat"}, []),
         ({"submitted_after": LUNCHTIME}, [0, 2]),
-        ({"submitted_after": LUNCHTIME + timedelta(seconds=1)}, [2]),
         ({"submitted_before": LUNCHTIME + timedelta(seconds=1)}, [0]),
         ({"submitted_before": LUNCHTIME}, []),
-        ({"updated_after": LUNCHTIME + timedelta(minutes=1)}, [1, 2]),
         ({"updated_after": LUNCHTIME + timedelta(minutes=1), "status": "completed"}, [2]),
-        ({"user_id": "ann"}, [0, 2]),
         ({"user_id": "ann", "session_number": 2}, [2]),
-        ({"user_id": "ann", "session_number": 3}, []),
         ({"user_id": 0}, []),
     ],
 )

@@ -75,7 +75,7 @@ def test_a_comparison_has_a_bar_of_each_segment(client: Client, project: dict[st
     assert told[-1].startswith("Opening moves · counted at ")
 
 
-@pytest.mark.parametrize("name", ["tools", "stars", "recommend", "order", "age"])
+@pytest.mark.parametrize("name", ["tools", "stars", "age"])
 def test_each_kind_of_comparison_has_both_formats(client: Client, project: dict[str, Any], name: str) -> None:
     """Rule 6.432."""
     told = texts(compared(client, project, name))

@@ -177,9 +177,3 @@ def test_the_page_shows_the_chart_the_scores_and_the_questions():
     assert "Half of those who completed took at most 1 minute 0 seconds." in html
     assert "+100" in html
     assert "Saw it" in html
-
-
-def test_the_page_of_nobody_says_so():
-    made = scenario.project(*SCRIPT)
-
-    assert "No responses yet." in superuser().get(tab(made.pk, "results_over_time")).content.decode()

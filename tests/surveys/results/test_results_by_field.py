@@ -73,12 +73,6 @@ def test_only_responses_with_the_value_are_counted(
     assert told["blocks"][2]["stats"]["max"] == max(heights, default=None)
 
 
-def test_the_filters_are_told_as_they_were_applied(admin: Caller, project: dict[str, Any]) -> None:
-    told = results(admin, project, "?field.plan=pro&field.customer=")
-
-    assert told["filters"]["fields"] == {"customer": "", "plan": "pro"}
-
-
 @try_each(
     ("query", "field", "code"),
     [
@@ -110,14 +104,6 @@ def test_a_null_byte_in_a_value_is_refused(admin: Caller, project: dict[str, Any
     response = admin.get(f"/projects/{project['id']}/analysis/results?field.customer=a%00b")
 
     assert response.status_code == 400
-
-
-def test_fields_of_another_project_are_unknown(admin: Caller, project: dict[str, Any]) -> None:
-    other = made_by(admin)
-
-    response = admin.get(f"/projects/{other['id']}/analysis/results?field.customer=acme")
-
-    assert faults(response) == {("field.customer", "not_found")}
 
 
 def test_everything_is_divided_by_the_values_of_a_field(admin: Caller, project: dict[str, Any]) -> None:

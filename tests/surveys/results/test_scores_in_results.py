@@ -22,7 +22,7 @@ from surveys.services.results import derived, figures, very_large
 from surveys.services.results.figures import Selection
 from surveys.services.scripts import cache as script_cache
 from tests.support.caller import Caller, faults
-from tests.support.instruments.respondent import Sitting, build, sit
+from tests.support.instruments.respondent import Sitting, build
 from tests.support.surveys import event_log, scenario
 from tests.support.surveys.analyses import Reads, connecting, give  # noqa: F401
 from tests.support.surveys.quizzes import PEOPLE, quiz
@@ -151,18 +151,6 @@ def test_partial_responses_count_only_where_the_status_asks_for_them(taken_by_fi
     assert [each["count"] for each in told(caller, project, "?status=partial")[1]] == [1, 0]
 
 
-def test_nobody_has_a_score_yet() -> None:
-    caller = Caller()
-    project = quiz(caller, [])
-
-    scores, variables = told(caller, project)
-
-    for each in (*scores, *variables):
-        assert (each["count"], each["mean"], each["min"], each["max"], each["distribution"]) == (
-            0, None, None, None, [],
-        )  # fmt: skip
-
-
 def test_without_scoring_there_are_none_and_no_statement_more() -> None:
     caller = Caller()
     made = scenario.project(*[scenario.CHOICE] * 3, community=caller.community, author=caller.user)
@@ -171,30 +159,6 @@ def test_without_scoring_there_are_none_and_no_statement_more() -> None:
 
     with scenario.at_most(5):  # two read the script and what was added to it, which are kept after a commit
         caller.get(path)
-
-
-def test_with_scoring_there_is_no_statement_more_either(taken_by_one: Taken) -> None:
-    caller, project = taken_by_one
-    path = f"/projects/{project['id']}/analysis/results"
-    caller.get(path)
-
-    with scenario.at_most(5):  # two read the script and what was added to it, which are kept after a commit
-        caller.get(path)
-
-
-def test_one_bucket_has_no_total() -> None:
-    caller = Caller()
-    project = build(caller, script(points("One", 1, 2)))
-    sit(caller, project, {"One": "b"})
-
-    (score,), _ = told(caller, project)
-
-    assert (score["key"], score["mean"], score["max_score"], score["score_correct"]) == (
-        "score",
-        2.0,
-        2,
-        None,
-    )
 
 
 @pytest.mark.parametrize("different", [11, 12])
@@ -431,7 +395,7 @@ def test_another_creator_reads_shared_scores_without_texts_and_numbers_of_few() 
     assert (newest["scores"], newest["variables"]) == (scores, [total, kind])
 
 
-@pytest.mark.parametrize("people", [4, 5, 12])
+@pytest.mark.parametrize("people", [4, 12])
 def test_of_anonymous_projects_only_those_who_read_responses_read_scores(people: int) -> None:
     caller = Caller()
     project = quiz(caller, (PEOPLE * 3)[:people], privacy_mode="anonymous", **SHARED)
@@ -465,14 +429,6 @@ def test_the_public_page_shows_no_scores() -> None:
 
 
 # --- Analyses -----------------------------------------------------------------------------------------
-
-
-def read_texts(caller: Caller, project: dict[str, Any]) -> dict[str, Any]:
-    """An analysis with AI, from the request to its end."""
-    asked = caller.post(f"/projects/{project['id']}/analysis")
-    assert asked.status_code == 202, asked.content
-    analysis.run(analysis_id=int(asked.json()["id"]))
-    return dict(caller.get(f"/projects/{project['id']}/analysis").json())
 
 
 def analysed(caller: Caller, project: dict[str, Any], query: str = "") -> dict[str, Any]:

@@ -59,26 +59,6 @@ def test_each_declared_field_has_its_values_most_first_and_those_without_one_amo
     assert "segments" not in customer
 
 
-def test_fields_that_are_not_declared_are_not_told(admin: Caller) -> None:
-    declared = results(admin, answered(admin, settings={"hidden_fields": ["plan", "town"]}))["fields"]
-    none = results(admin, answered(admin, settings={"hidden_fields": []}))["fields"]
-
-    assert [each["name"] for each in declared] == ["plan", "town"]
-    assert listed(declared[1]) == [("", 5, 100.0)]
-    assert none == []
-
-
-def test_without_declared_fields_nothing_is_read_for_them(admin: Caller) -> None:
-    project = answered(admin, settings={"hidden_fields": []})
-
-    with CaptureQueriesContext(
-        connection,
-    ) as statements:
-        results(admin, project)
-
-    assert not any("->'fields'" in each["sql"] for each in statements)
-
-
 def test_fields_are_counted_in_the_statement_that_counts_the_rest(
     given: dict[str, Any], admin: Caller
 ) -> None:
@@ -230,15 +210,6 @@ def test_a_count_of_fields_that_are_declared_no_more_is_dropped(
 
     assert not ResultsCount.objects.exists()
     assert admin.get(path).status_code == 202
-
-
-def test_values_are_counted_whatever_is_in_them(admin: Caller) -> None:
-    odd = ["Acme", "%s", '"quoted"', "x" * 500, "İ", "null"]
-    project = answered(admin, people_from(*odd))
-
-    customer = results(admin, project)["fields"][0]
-
-    assert sorted(each["value"] for each in customer["distribution"]) == sorted([*odd, ""])
 
 
 def test_only_who_asks_for_fields_pays_for_them(given: dict[str, Any], admin: Caller) -> None:

@@ -53,16 +53,11 @@ class TestPhq9:
     @pytest.mark.parametrize(
         ("points", "total", "band"),
         [
-            ([0] * 9, 0, "minimal"),
             ([1, 1, 1, 1, 0, 0, 0, 0, 0], 4, "minimal"),
             ([1, 1, 1, 1, 1, 0, 0, 0, 0], 5, "mild"),
-            ([1] * 9, 9, "mild"),
             ([0, 0, 2, 2, 2, 2, 2, 0, 0], 10, "moderate"),
-            ([2, 2, 2, 2, 2, 2, 2, 0, 0], 14, "moderate"),
             ([2, 2, 2, 2, 2, 2, 2, 1, 0], 15, "moderately severe"),
-            ([3, 2, 2, 2, 2, 2, 2, 2, 2], 19, "moderately severe"),
             ([3, 3, 2, 2, 2, 2, 2, 2, 2], 20, "severe"),
-            ([3] * 9, 27, "severe"),
         ],
     )
     def test_sum_and_band(self, caller, built, points, total, band):
@@ -77,12 +72,10 @@ class TestPhq9:
     @pytest.mark.parametrize(
         ("points", "symptoms", "syndrome"),
         [
-            ([1] * 9, 1, "not suggested"),
             ([2, 2, 2, 2, 2, 0, 0, 0, 0], 5, "suggested"),
             ([2, 2, 2, 2, 1, 1, 1, 1, 0], 4, "not suggested"),
             ([0, 0, 2, 2, 2, 2, 2, 0, 0], 5, "not suggested"),  # neither of the first two
             ([0, 2, 2, 2, 2, 0, 0, 0, 1], 5, "suggested"),  # the ninth counts from 1
-            ([3] * 9, 9, "suggested"),
         ],
     )
     def test_the_algorithm(self, caller, built, points, symptoms, syndrome):
@@ -95,9 +88,7 @@ class TestPhq9:
     @pytest.mark.parametrize(
         ("points", "advised"),
         [
-            ([0] * 9, False),
             ([2, 2, 2, 2, 1, 0, 0, 0, 0], False),
-            ([2, 2, 2, 2, 2, 0, 0, 0, 0], True),
             ([0, 0, 0, 0, 0, 0, 0, 0, 1], True),  # the ninth, whatever the sum
         ],
     )
@@ -133,14 +124,10 @@ class TestGad7:
     @pytest.mark.parametrize(
         ("points", "total", "band"),
         [
-            ([0] * 7, 0, "minimal"),
             ([1, 1, 1, 1, 0, 0, 0], 4, "minimal"),
             ([1, 1, 1, 1, 1, 0, 0], 5, "mild"),
-            ([2, 2, 1, 1, 1, 1, 1], 9, "mild"),
             ([2, 2, 2, 1, 1, 1, 1], 10, "moderate"),
-            ([2] * 7, 14, "moderate"),
             ([3, 2, 2, 2, 2, 2, 2], 15, "severe"),
-            ([3] * 7, 21, "severe"),
         ],
     )
     def test_sum_and_band(self, caller, built, points, total, band):
@@ -150,9 +137,7 @@ class TestGad7:
         assert gad7.score(points) == total
         assert shown(sitting, gad7.BANDS) == [band]
 
-    @pytest.mark.parametrize(
-        ("first", "second", "is_positive"), [(1, 1, False), (0, 3, True), (2, 1, True), (3, 3, True)]
-    )
+    @pytest.mark.parametrize(("first", "second", "is_positive"), [(1, 1, False), (0, 3, True)])
     def test_the_first_two_are_scored_on_the_way(self, caller, built, first, second, is_positive):
         sitting = sit(caller, built[gad7], gad7.answers([first, second, 3, 3, 3, 3, 3]))
 
@@ -172,16 +157,10 @@ class TestSus:
     @pytest.mark.parametrize(
         ("points", "total"),
         [
-            ([1, 5] * 5, "0"),
             ([5, 1] * 5, "100"),
             ([3] * 10, "50"),
-            ([1] * 10, "50"),
-            ([5] * 10, "50"),
             ([5, 4, 2, 1, 2, 3, 2, 4, 5, 2], "55"),  # contributions 4 1 1 4 1 2 1 1 4 3: 22
-            ([4, 2] * 5, "75"),
             ([4, 2, 4, 2, 4, 2, 4, 2, 4, 3], "72.5"),
-            ([4, 2, 4, 2, 4, 2, 4, 2, 3, 3], "70"),
-            ([3, 3, 3, 3, 3, 3, 3, 3, 3, 4], "47.5"),
         ],
     )
     def test_points_and_verdict(self, caller, built, points, total):
@@ -231,10 +210,6 @@ class TestMiniIpip:
         ("points", "sums"),
         [
             ([1] * 20, [12, 12, 12, 12, 16]),
-            ([3] * 20, [12, 12, 12, 12, 12]),
-            ([5] * 20, [12, 12, 12, 12, 8]),
-            ([5, 5, 5, 5, 5, 1, 1, 1, 1, 1, 5, 5, 5, 5, 1, 1, 1, 1, 1, 1], [20, 20, 20, 20, 20]),
-            ([1, 1, 1, 1, 1, 5, 5, 5, 5, 5, 1, 1, 1, 1, 5, 5, 5, 5, 5, 5], [4, 4, 4, 4, 4]),
             ([2, 4, 5, 1, 4, 4, 2, 1, 4, 2, 2, 4, 5, 2, 1, 4, 1, 2, 4, 2], [8, 17, 19, 7, 17]),
         ],
     )
@@ -272,7 +247,7 @@ class TestMiniIpip:
 class TestHealthyDays:
     @pytest.mark.parametrize(
         ("physical", "mental", "unhealthy"),
-        [(0, 0, 0), (4, 2, 6), (20, 17, 30), (30, 30, 30), (15, 15, 30), (15, 14, 29), (16, 15, 30)],
+        [(0, 0, 0), (30, 30, 30), (15, 14, 29), (16, 15, 30)],
     )
     def test_unhealthy_days_are_thirty_at_most(self, caller, built, physical, mental, unhealthy):
         days = {"physical days": physical, "mental days": mental, "limited days": 1}
@@ -307,8 +282,6 @@ class TestAuditC:
             ("man", (2, 1, 0), 3, False),
             ("woman", (2, 1, 0), 3, True),
             ("woman", (1, 1, 0), 2, False),
-            ("man", (4, 4, 4), 12, True),
-            ("woman", (1, 0, 0), 1, False),
         ],
     )
     def test_total_and_threshold(self, caller, built, sex, points, total, is_positive):
@@ -345,12 +318,9 @@ class TestRawTlx:
     @pytest.mark.parametrize(
         ("ratings", "told"),
         [
-            ([0] * 6, "Load 0, of 6 subscales."),
             ([100] * 6, "Load 100, of 6 subscales."),
-            ([50, 30, 40, 70, 60, 20], "Load 45, of 6 subscales."),
             ([55, 10, 35, 60, 45, 20], "Load 37.5, of 6 subscales."),
             ([85, 0, 0, 0, 0, 0], "Load 14.166667, of 6 subscales."),
-            ([20, 0, 0, 0, 0, 0], "Load 3.333333, of 6 subscales."),
         ],
     )
     def test_the_mean_of_six(self, caller, built, ratings, told):
@@ -363,7 +333,6 @@ class TestRawTlx:
         ("ratings", "told"),
         [
             ([80, None, 40, 60, None, 0], "Load 45, of 4 subscales."),
-            ([None, None, 0, None, None, None], "Load 0, of 1 subscales."),
             ([None] * 6, "Load 0, of 0 subscales."),
         ],
     )

@@ -16,7 +16,6 @@ from tests.support.surveys.participants import Talk, a_member
 from tests.support.surveys.scored_projects import TWO, script
 
 pytestmark = pytest.mark.django_db
-ON_THE_WEB = {"delivery": {"audience": {"participation": "open_web"}}}
 GRADED = choice(
     "Colour",
     "Which?",
@@ -98,24 +97,6 @@ def test_scores_stay_as_they_were_when_the_points_change_later() -> None:
 
     assert changed.status_code == 200, changed.content
     assert the_response(caller, project) == before
-
-
-def test_where_scoring_is_off_there_are_no_scores() -> None:
-    caller = Caller()
-    project = build(caller, script(GRADED, computes("Five", "2 + 3"), scoring_enabled=False))
-    sit(caller, project, {"Colour": "red"})
-
-    response = the_response(caller, project)
-
-    assert (response["scores"], response["variables"]) == (None, {"Five": 5})
-
-
-def test_without_calculated_blocks_there_are_no_variables() -> None:
-    caller = Caller()
-    project = build(caller, script(SECOND, scoring=TWO["scoring"]))
-    sit(caller, project, {"Shape": "a"})
-
-    assert the_response(caller, project)["variables"] == {}
 
 
 def test_a_member_who_may_be_asked_to_answer_reads_neither() -> None:

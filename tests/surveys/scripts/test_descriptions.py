@@ -35,17 +35,6 @@ def test_a_description_has_at_most_1000_characters(length, status):
     assert faults(answer) == ({("script.blocks[0].description", "too_long")} if status == 400 else set())
 
 
-def test_what_is_never_shown_has_no_description():
-    caller = Caller()
-    made = caller.make(TEXT)
-
-    calculated = {"type": "calculated_block", "calculated_formula": "1", "prompt": "", **BELOW}
-    answer = caller.put(path_of(made), {"blocks": [calculated]})
-
-    assert faults(answer) == {("blocks[0].description", "not_allowed")}
-    assert "blocks that are shown" in answer.json()["message"]
-
-
 def test_a_step_has_its_description_with_tokens_filled_in():
     """Rule 6.130."""
     caller = Caller()
@@ -95,10 +84,3 @@ def test_a_description_that_a_new_name_makes_too_long_is_refused():
 
     assert faults(answer) == {("blocks[1].description", "too_long")}
     assert "at most 1,000" in answer.json()["message"]
-
-
-def test_a_misspelt_token_in_a_description_is_told():
-    made = Caller().make(COLOUR, TEXT | {"description": "[Colur]"})
-
-    told = {(each["field"], each["code"]) for each in made["script"]["warnings"]}
-    assert told == {("blocks[1].description", "unknown_token")}

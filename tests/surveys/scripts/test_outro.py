@@ -37,13 +37,6 @@ def reward(caller, made, **rewards):
 # --- Its blocks ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rewards", [None, {}, {"use_xp": False, "achievement_name": "Champion"}])
-def test_without_rewards_there_are_thanks_alone(rewards):
-    caller = Caller()
-
-    assert list(outro_of(caller, caller.make(TEXT, rewards=rewards))) == ["thank_you"]
-
-
 def test_rewards_have_a_block_each_in_their_order():
     caller = Caller()
     made = caller.make(CHOICE, SAYING, TEXT, rewards=ALL)
@@ -92,14 +85,6 @@ def test_thanks_are_in_the_communitys_words_of_that_time(type_, kind, words):
     reward(caller, made, discord_role_id="77")
 
     assert outro_of(caller, made)["thank_you"]["prompt"] == words
-
-
-def test_custom_thanks_without_a_message_are_the_usual_ones():
-    caller = Caller(thank_you_type="custom")
-
-    thanks = outro_of(caller, caller.make(TEXT))["thank_you"]
-
-    assert (thanks["prompt"], thanks["continue"]) == ("Thank you! Your answers have been saved.", None)
 
 
 CUSTOM = {"thank_you_type": "custom", "thank_you_custom_message": "Cheers!", "thank_you_custom_label": "Home"}
@@ -209,15 +194,6 @@ def test_the_outro_follows_the_rewards_also_while_active(is_active):
         (["thank_you", "role"], 4),
         (["thank_you"], 5),
     ]
-
-
-def test_rewards_that_are_cleared_leave_thanks_alone():
-    caller = Caller()
-    made = caller.make(TEXT, rewards=ALL)
-
-    caller.patch(f"/projects/{made['id']}", {"rewards": None})
-
-    assert list(outro_of(caller, made)) == ["thank_you"]
 
 
 def test_rewards_that_say_the_same_write_nothing():
@@ -388,16 +364,6 @@ def test_a_number_that_nobody_described_is_described_by_the_project():
     (described,) = achievements.by_number(community_id=caller.community.pk, numbers=[8]).values()
 
     assert (described.name, described.role_id) == ("Completed: Opening moves", "5")
-
-
-def test_a_long_name_of_a_project_is_cut_in_that_of_its_achievement():
-    caller = Caller()
-
-    made = caller.make(TEXT, name="n" * 200, rewards={"achievement_enabled": True})
-    (described,) = achievements.by_number(community_id=caller.community.pk, numbers=[1]).values()
-
-    assert described.name == ("Completed: " + "n" * 200)[:200]
-    assert described.name in outro_of(caller, made)["achievement"]["prompt"]
 
 
 def test_a_refused_project_leaves_no_achievement():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.caller import CHOICE, SAYING, TEXT, Caller
+from tests.support.caller import CHOICE, TEXT, Caller
 from xp.services import achievements
 
 pytestmark = pytest.mark.django_db
@@ -37,14 +37,6 @@ def test_a_script_has_warnings_wherever_it_is_told():
     (warning,) = got["warnings"]
     assert set(warning) == {"field", "block_id", "block_name", "code", "message"}
     assert (warning["field"], warning["block_id"]) == ("blocks[1].options", got["blocks"][1]["id"])
-
-
-def test_a_script_with_nothing_to_tell_has_none():
-    caller = Caller()
-    made = caller.make(CHOICE, SAYING)
-
-    assert made["script"]["warnings"] == caller.get(path_of(made)).json()["warnings"] == []
-    assert caller.make()["script"]["warnings"] == []
 
 
 def test_warnings_that_are_sent_back_are_passed_over():
@@ -83,13 +75,6 @@ def test_an_achievement_is_unknown_until_somebody_describes_it():
 
     assert codes(made["script"]) == before == still == ["unknown_achievement"]
     assert read(caller, made) == []
-
-
-def test_the_achievement_of_the_project_itself_is_known():
-    caller = Caller()
-    rewards = {"achievement_enabled": True, "achievement_id": "3"}
-
-    assert codes(caller.make(TEXT, BADGE, rewards=rewards)["script"]) == []
 
 
 def test_a_formula_with_an_unknown_name_is_told():

@@ -97,35 +97,7 @@ def test_faults_of_one_block_are_told_without_a_path():
     assert {("options[0].value", "blank"), ("color", "invalid"), ("min", "not_allowed")} <= faults(answer)
 
 
-def test_what_is_no_block_of_the_script_is_not_found():
-    caller = Caller()
-    made, other = caller.make(TEXT), caller.make(TEXT)
-
-    for block_id in (other["script"]["blocks"][0]["id"], 10**18, "x"):
-        assert refusal(caller.patch(f"{path_of(made)}/blocks/{block_id}", {})) == (404, "not_found")
-
-
-def test_unknown_fields_of_a_block_are_named():
-    caller = Caller()
-    made = caller.make(TEXT)
-
-    patched = caller.patch(block_path(made), {"promt": "?"})
-    put = caller.put(path_of(made), {"blocks": [TEXT | {"promt": "?"}], "title": "T"})
-
-    assert patched.headers["X-Ignored-Fields"] == "promt"
-    assert set(put.headers["X-Ignored-Fields"].replace(" ", "").split(",")) == {"title", "blocks[0].promt"}
-
-
 # --- The outro ----------------------------------------------------------------------------------------
-
-
-def test_an_outro_block_needs_its_id():
-    caller = Caller()
-
-    answer = caller.put(path_of(caller.make(TEXT)), {"blocks": [TEXT, SAYING | {"section": "outro"}]})
-
-    assert refusal(answer) == (400, "invalid_request")
-    assert answer.json()["message"] == "section='outro' requires id for update"
 
 
 def test_the_missing_id_of_an_outro_block_is_told_before_all_else():

@@ -262,20 +262,6 @@ def test_a_script_is_a_list_of_blocks(body):
     assert {field for field, _ in faults(answer)} == {"blocks"}
 
 
-@pytest.mark.parametrize(("count", "status"), [(200, 200), (201, 400)])
-def test_a_script_has_at_most_200_blocks(count, status):
-    caller = Caller()
-
-    assert caller.put(path_of(caller.make()), {"blocks": [TEXT] * count}).status_code == status
-
-
-def test_a_script_can_be_emptied():
-    caller = Caller()
-    made = caller.make(CHOICE)
-
-    assert caller.put(path_of(made), {"blocks": []}).json()["blocks"] == []
-
-
 def test_chat_delivery_is_measured_when_the_script_is_written():
     """Rule 2.7."""
     caller = Caller()
@@ -316,13 +302,6 @@ def test_a_write_with_an_older_revision_is_refused(tag, status):
     patch = caller.patch(block_path(made), {"prompt": "Third"}, **headers)
 
     assert (put.status_code, patch.status_code) == (status, status)
-
-
-def test_an_if_match_that_is_no_tag_is_refused():
-    caller = Caller()
-    made = caller.make(TEXT)
-
-    assert refusal(caller.put(path_of(made), made["script"], **{"If-Match": "?"})) == (400, "invalid_request")
 
 
 # --- Who may ------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from communities.ground.errors import InvalidRequest, NotFound
+from communities.ground.errors import InvalidRequest
 from surveys.ai.local.drafts import library
 from surveys.services.scripts import templates
 from tests.support.caller import Caller, faults, refusal
@@ -60,19 +60,6 @@ def test_a_list_of_one_type(type: str) -> None:
     ]
 
 
-def test_a_list_of_one_category() -> None:
-    assert listed(Caller(), "&category=quizzes") == [
-        "general-knowledge-quiz",
-        "personality-quiz",
-        "topic-quiz",
-    ]
-
-
-def test_a_list_of_what_says_all_words() -> None:
-    assert listed(Caller(), "&search=GAME%20night") == ["game-night"]
-    assert listed(Caller(), "&search=game%20volcano") == []
-
-
 @pytest.mark.parametrize(
     "query", ["?type=survey", "?category=volcanoes", "?kind=poll", "?page=0", "?search="]
 )
@@ -96,15 +83,6 @@ def test_what_names_a_topic_speaks_neutrally() -> None:
     assert "{" not in "".join(
         each["prompt"] for each in get(Caller(), "/event-feedback").json()["script"]["blocks"]
     )
-
-
-@pytest.mark.parametrize("path", ["/volcanoes", "/Event-Feedback", "/7", "/a b"])
-def test_an_unknown_one_is_not_found(path: str) -> None:
-    assert refusal(get(Caller(), path)) == (404, "not_found")
-
-
-def test_parameters_of_one_are_refused() -> None:
-    assert refusal(get(Caller(), "/event-feedback?type=poll")) == (400, "invalid_request")
 
 
 # --- Projects -------------------------------------------------------------------------------------
@@ -169,11 +147,6 @@ def test_a_survey_is_no_template_for_a_poll() -> None:
         templates.draft("exit-survey", type="poll")
 
     assert templates.draft("game-night", type="poll") == templates.draft("game-night", type="convo")
-
-
-def test_an_unknown_template_is_not_found() -> None:
-    with pytest.raises(NotFound):
-        templates.find("volcanoes")
 
 
 def test_a_new_project_takes_a_template_by_its_id() -> None:

@@ -23,7 +23,7 @@ from surveys.models import Conversation, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.people import own_data, own_responses
-from tests.factories import CommunitySettingsFactory, EarnedAchievementFactory, StandingFactory, UserFactory
+from tests.factories import CommunitySettingsFactory, EarnedAchievementFactory, StandingFactory
 from tests.support.moments import LUNCHTIME, NOON
 from tests.support.surveys import exports, scenario
 from tests.support.surveys.plain_counts import pack_answer_rows
@@ -114,31 +114,6 @@ def test_the_overview_leads_to_what_is_open_and_not_begun() -> None:
     assert "Still to do" in page
     for absent in (begun, closed, elsewhere):
         assert f'href="/s/{absent.slug}"' not in page
-
-
-@pytest.mark.parametrize("count", [5, 6])
-def test_the_overview_says_that_there_are_more(count: int) -> None:
-    member = scenario.member("Marit")
-    for _ in range(count):
-        _answered(member, "Because")
-        scenario.project(TEXT)
-
-    page = _text(_browser(member.user).get("/account/"))
-
-    assert (page.count(">Continue<"), page.count("/s/")) == (5, 10)
-    assert ("You have begun more" in page) is (count > 5)
-    assert ("More are open" in page) is (count > 5)
-
-
-def test_where_no_xp_is_given_none_is_shown() -> None:
-    member = scenario.member("Ann")
-    CommunitySettingsFactory.create(community_id=1, use_xp=False)
-
-    assert "Level" not in _text(_browser(member.user).get("/account/"))
-
-
-def test_somebody_of_no_community_is_told_how_to_come_to_one() -> None:
-    assert "You belong to no community yet" in _text(_browser(UserFactory.create()).get("/account/"))
 
 
 def test_responses_are_listed_newest_first_and_read_question_by_question() -> None:
