@@ -13,7 +13,7 @@ from surveys.services.ai_work import generation
 from tests.support.ai.loopback import Loopback
 from tests.support.caller import Caller
 from tests.support.concurrency import wait_until
-from tests.support.processes import worker_process
+from tests.support.processes import python_process, worker_process
 from tests.support.surveys.draft_provider import INTENT
 
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
@@ -83,7 +83,7 @@ def test_a_worker_that_is_told_to_stop_gives_back_what_it_cannot_finish(caller, 
     with Loopback() as anthropic:
         anthropic.queue_silence()
         made = caller.post("/projects", INTENT).json()
-        with worker_process("ai", **_keys(anthropic)) as worker:
+        with python_process("manage.py", "worker", "--only", "ai", **_keys(anthropic)) as worker:
             wait_until(lambda: bool(anthropic.requests))
             worker.terminate()
             worker.wait()
