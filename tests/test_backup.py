@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from io import StringIO
 from pathlib import Path
@@ -71,15 +71,14 @@ def _answer(project: Any, who: str) -> None:
     scenario.say(scenario.begin(project, who), 0)
 
 
-def _restore(file: Path, database: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", "restore", str(file)],
-        cwd=ROOT,
-        env=environment(**variables) | {"DATABASE_URL": database},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def _refusal(file: Path, database: str) -> str:
+    """The sentence with which `restore` refuses to fill this database."""
+    name = urlsplit(database).path.removeprefix("/")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(connection.settings_dict, "NAME", name)
+        with pytest.raises(CommandError) as refused:
+            _say("restore", str(file))
+    return str(refused.value)
 
 
 def _manifest(file: Path) -> dict[str, Any]:
@@ -127,7 +126,14 @@ def test_a_backup_under_load_is_one_moment_and_is_restored_whole(tmp_path: Path,
         stopping.set()
         for thread in threads:
             thread.join()
-    restored = _restore(file, new_database)
+    restored = subprocess.run(
+        [sys.executable, "manage.py", "restore", str(file)],
+        cwd=ROOT,
+        env=environment() | {"DATABASE_URL": new_database},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert restored.returncode == 0, restored.stderr
     counts = _manifest(file)["counts"]
@@ -188,57 +194,38 @@ def test_a_database_with_tables_is_left_alone(backup: Path) -> None:
 NEWER = ["surveys.9999_of_next_year"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"fingerprint": "0" * 64}, "The backup was made with another SECRET_KEY"),
-        (
-            {"migrations": NEWER},
-            "by a newer Colloquy (1.0.0): this one does not know surveys.9999_of_next_year",
-        ),
-        ({"format": 2}, "by a newer Colloquy (1.0.0): this one does not know its format"),
-        ({"postgresql": 99}, "The backup is from PostgreSQL 99, and this server is the older"),
-        ({"more": 1}, "is no backup, or it is damaged"),
-        ({"counts": {"surveys_answer": 7}}, "Do not use this database."),
-    ],
-)
-def test_what_does_not_fit_is_refused_in_words(
-    backup: Path, new_database: str, changes: dict[str, object], sentence: str
-) -> None:
+# What the manifest says, and the refusal; the last one is noticed when everything is restored.
+UNFIT: list[tuple[dict[str, object], str]] = [
+    ({"fingerprint": "0" * 64}, "The backup was made with another SECRET_KEY"),
+    ({"migrations": NEWER}, "by a newer Colloquy (1.0.0): this one does not know surveys.9999_of_next_year"),
+    ({"format": 2}, "by a newer Colloquy (1.0.0): this one does not know its format"),
+    ({"postgresql": 99}, "The backup is from PostgreSQL 99, and this server is the older"),
+    ({"more": 1}, "is no backup, or it is damaged"),
+    ({"counts": {"surveys_answer": 7}}, "Do not use this database."),
+]
+
+
+def test_what_does_not_fit_is_refused_in_words(backup: Path, new_database: str) -> None:
     """Rule 12.561."""
-    restored = _restore(_with(backup, **changes), new_database)
-
-    assert restored.returncode == 1
-    assert sentence in restored.stderr
-    assert "Traceback" not in restored.stderr
-    with closing(psycopg.connect(new_database)) as there:
-        tables = there.execute(backups._TABLES).fetchall()
-    assert bool(tables) == ("counts" in changes)
+    for changes, sentence in UNFIT:
+        assert sentence in _refusal(_with(backup, **changes), new_database)
+        assert _has_tables(new_database) == ("counts" in changes), changes
 
 
-def _cut_off(content: bytes) -> bytes:
-    return content[: len(content) // 2]
+def _has_tables(database: str) -> bool:
+    with closing(psycopg.connect(database)) as there:
+        return bool(there.execute(backups._TABLES).fetchall())
 
 
-def _with_another_byte(content: bytes) -> bytes:
-    middle = len(content) // 2
-    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
-
-
-@pytest.mark.parametrize("damage", [_cut_off, _with_another_byte])
-def test_a_damaged_file_restores_nothing(
-    backup: Path, new_database: str, damage: Callable[[bytes], bytes]
-) -> None:
+def test_a_damaged_file_restores_nothing(backup: Path, new_database: str) -> None:
     """Rule 12.561."""
-    backup.write_bytes(damage(backup.read_bytes()))
+    whole = backup.read_bytes()
+    middle = len(whole) // 2
+    for damaged in (whole[:middle], whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]):
+        backup.write_bytes(damaged)
 
-    restored = _restore(backup, new_database)
-
-    assert restored.returncode == 1
-    assert "damaged" in restored.stderr
-    assert "Traceback" not in restored.stderr
-    with closing(psycopg.connect(new_database)) as there:
-        assert there.execute(backups._TABLES).fetchall() == []
+        assert "damaged" in _refusal(backup, new_database)
+        assert not _has_tables(new_database)
 
 
 def test_the_tool_of_the_servers_version_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

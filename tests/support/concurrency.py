@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import connection
 
-SECONDS_TO_WAIT = 60.0
+SECONDS_TO_WAIT = 180.0
 T = TypeVar("T")
 
 

@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.db import connection
+
+from config.management.commands.worker import CELERY, workers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -42,3 +44,11 @@ def python_process(
     finally:
         process.kill()
         process.wait()
+
+
+def worker_process(
+    name: str, *, log: Path | None = None, **variables: str
+) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    """One of the workers, as `manage.py worker` starts it, without the process that watches it."""
+    worker = workers()[name]
+    return python_process(*CELERY, *worker.arguments, log=log, **worker.environment, **variables)

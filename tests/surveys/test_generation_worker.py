@@ -13,11 +13,10 @@ from surveys.services.ai_work import generation
 from tests.support.ai.loopback import Loopback
 from tests.support.caller import Caller
 from tests.support.concurrency import wait_until
-from tests.support.processes import python_process
+from tests.support.processes import python_process, worker_process
 from tests.support.surveys.draft_provider import INTENT
 
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
-AI_WORKER = ("manage.py", "worker", "--only", "ai")
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def caller(settings) -> Caller:
 
 
 def test_the_local_provider_makes_one_while_the_caller_waits(caller):
-    with python_process(*AI_WORKER):
+    with worker_process("ai"):
         answer = caller.post("/projects", INTENT)
 
     made = answer.json()
@@ -52,7 +51,7 @@ def test_the_anthropic_provider_fails_and_is_paid_nothing(caller, settings, tmp_
     with Loopback() as anthropic:
         for _ in range(3):
             anthropic.queue_error(529, "overloaded_error")
-        with python_process(*AI_WORKER, log=tmp_path / "log", **_keys(anthropic)):
+        with worker_process("ai", log=tmp_path / "log", **_keys(anthropic)):
             answer = caller.post("/projects", INTENT)
 
     caller.community.refresh_from_db()
@@ -67,10 +66,10 @@ def test_a_worker_that_is_killed_while_the_model_thinks_loses_nothing(caller, se
     with Loopback() as anthropic:
         anthropic.queue_silence()
         made = caller.post("/projects", INTENT).json()
-        with python_process(*AI_WORKER, **_keys(anthropic)):
+        with worker_process("ai", **_keys(anthropic)):
             wait_until(lambda: bool(anthropic.requests))
         Generation.objects.update(leased_until=timezone.now())
-        with python_process(*AI_WORKER):  # by the local provider this time
+        with worker_process("ai"):  # by the local provider this time
             wait_until(_is_taken_up)
 
     project = caller.get(f"/projects/{made['id']}").json()
@@ -84,11 +83,11 @@ def test_a_worker_that_is_told_to_stop_gives_back_what_it_cannot_finish(caller, 
     with Loopback() as anthropic:
         anthropic.queue_silence()
         made = caller.post("/projects", INTENT).json()
-        with python_process(*AI_WORKER, **_keys(anthropic)) as worker:
+        with python_process("manage.py", "worker", "--only", "ai", **_keys(anthropic)) as worker:
             wait_until(lambda: bool(anthropic.requests))
             worker.terminate()
             worker.wait()
-        with python_process(*AI_WORKER):  # its lease is not waited for
+        with worker_process("ai"):  # its lease is not waited for
             wait_until(_is_taken_up)
 
     assert caller.get(f"/projects/{made['id']}").json()["generation"]["status"] == "completed"

@@ -16,7 +16,7 @@ from django.utils import timezone
 from communities.ground.queue import wake
 from config.management.commands import worker
 from tests.support.concurrency import wait_until
-from tests.support.processes import python_process
+from tests.support.processes import python_process, worker_process
 from tests.support.webhooks.delivery_runs import delivered_after_drain, emit_many, webhook_to
 from tests.support.webhooks.receiver import Receiver, ScriptedResponse
 from webhooks.models import Delivery
@@ -24,7 +24,6 @@ from webhooks.models import Delivery
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
 WORKER = ("manage.py", "worker")
 SECONDS_TO_END = 60
-ONLY_WEBHOOKS = (*WORKER, "--only", "webhooks")
 
 
 def are_delivered(count: int) -> bool:
@@ -45,7 +44,7 @@ def is_alive(pid: int) -> bool:
 
 def test_a_worker_sends_both_with_a_wake_and_by_the_sweep(receiver: Receiver) -> None:
     webhook = webhook_to(receiver.url())
-    with python_process(*ONLY_WEBHOOKS):
+    with python_process(*WORKER, "--only", "webhooks"):
         emit_many(webhook, 3)
         wait_until(lambda: are_delivered(3))
         Delivery.objects.update(status="pending", attempt_count=0, due_at=timezone.now())
@@ -110,16 +109,15 @@ def test_workers_end_when_the_command_is_killed() -> None:
 
 def test_a_terminated_database_connection_is_replaced(receiver: Receiver) -> None:
     webhook = webhook_to(receiver.url())
-    with python_process(*ONLY_WEBHOOKS, WEBHOOKS_THREADS="1") as process:
+    with worker_process("webhooks", WEBHOOKS_THREADS="1") as process:
         emit_many(webhook, 1)
         wait_until(lambda: are_delivered(1))
-        [worker] = children_of(process)
         ended = end_connections_of_others()
         emit_many(webhook, 1)
         wait_until(lambda: are_delivered(2))
 
         assert ended >= 1
-        assert is_alive(worker)
+        assert process.poll() is None
 
 
 def end_connections_of_others() -> int:
@@ -148,7 +146,7 @@ def test_each_attempt_is_logged_as_a_line_of_json(receiver: Receiver, tmp_path: 
     emit_many(webhook, 1)
     log = tmp_path / "log"
 
-    with python_process(*ONLY_WEBHOOKS, log=log):
+    with worker_process("webhooks", log=log):
         wait_until(lambda: _swept() and "webhooks.attempt" in log.read_text())
 
     [line] = [json.loads(line) for line in log.read_text().splitlines() if "webhooks.attempt" in line]

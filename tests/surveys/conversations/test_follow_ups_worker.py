@@ -16,7 +16,7 @@ from tests.support.ai.improvisation import improvise
 from tests.support.ai.loopback import Loopback
 from tests.support.caller import Caller
 from tests.support.concurrency import run_together, wait_until
-from tests.support.processes import python_process
+from tests.support.processes import worker_process
 from tests.support.surveys import event_log
 from tests.support.surveys.follow_ups import (
     CHANGE,
@@ -31,7 +31,6 @@ from tests.support.surveys.follow_ups import (
 from tests.support.surveys.participants import a_member, deltas
 
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
-AI_WORKER = ("manage.py", "worker", "--only", "ai")
 
 
 def is_settled() -> bool:
@@ -48,8 +47,8 @@ def test_an_answer_wakes_a_worker(settings: Any, fault: str) -> None:
     block_id = begun["step"]["block"]["id"]
     with Loopback() as anthropic:
         anthropic.queue(asks(QUESTION)) if fault == "none" else anthropic.queue_error(500, "api_error")
-        with python_process(
-            *AI_WORKER,
+        with worker_process(
+            "ai",
             AI_PROVIDER="anthropic",
             CREDITS_KEPT_FROM_FOLLOW_UPS="0",
             ANTHROPIC_API_KEY="sk-ant-test",
@@ -84,8 +83,8 @@ def test_a_question_does_not_wait_for_a_job_that_takes_long(settings: Any) -> No
 
     with Loopback() as anthropic:
         anthropic.queue(slow_script, asks(QUESTION))
-        with python_process(
-            *AI_WORKER,
+        with worker_process(
+            "ai",
             AI_THREADS="1",
             AI_PROVIDER="anthropic",
             CREDITS_KEPT_FROM_FOLLOW_UPS="0",
@@ -146,7 +145,7 @@ def test_a_worker_ends_a_conversation_that_was_left(settings: Any) -> None:
     event_log.listener(caller.community.pk, "response.submitted")
     with model(settings):
         left_by_ann(caller)
-    with python_process("manage.py", "worker", "--only", "default"):
+    with worker_process("default"):
         for _ in range(2):
             current_app.send_task("surveys.skip_left_follow_ups")
         wait_until(lambda: Conversation.objects.get().completed_at)
