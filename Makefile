@@ -116,7 +116,7 @@ torture: setup
 COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate
 
 lock: $(DEVELOPMENT)
-	$(COMPILE) --extra embeddings --group dev pyproject.toml -o requirements-dev.txt
+	$(COMPILE) --extra embeddings --extra telemetry --group dev pyproject.toml -o requirements-dev.txt
 	$(COMPILE) --extra embeddings --group run pyproject.toml --constraint requirements-dev.txt -o requirements.txt
 
 # npm writes the addresses of sponsors too.

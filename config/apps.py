@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.conf import settings
 
 
 class Installation(AppConfig):
@@ -13,4 +14,8 @@ class Installation(AppConfig):
         from config import cookies, secret_key  # noqa: PLC0415
 
         cookies.read_quickly()
+        if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
+            from config import telemetry  # noqa: PLC0415 - not imported without the setting
+
+            telemetry.trace_tasks()
         sealing.load_hash_root_by(secret_key.hash_root)

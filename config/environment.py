@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from email.utils import parseaddr
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import unquote, urlsplit
@@ -77,6 +78,13 @@ def is_base_url(text: str) -> None:
         has_host = False
     if text and (not has_host or parts.scheme not in {"http", "https"} or parts.query):
         raise ValidationError("it must be an address like https://api.example.org.")
+
+
+def is_telemetry_address(text: str) -> None:
+    """A check for the address of a collector of traces, which needs its packages. It may be blank."""
+    is_base_url(text)
+    if text and find_spec("opentelemetry.sdk") is None:
+        raise ValidationError("it needs the packages of the extra `telemetry`, which are not installed.")
 
 
 def is_database_url(text: str) -> None:

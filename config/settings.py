@@ -90,6 +90,10 @@ PICTURES_BYTES_PER_COMMUNITY = _env.int(
 )
 PICTURES_ALLOW_PRIVATE_NETWORKS = _env.bool("PICTURES_ALLOW_PRIVATE_NETWORKS", False)
 METRICS = _env.bool("METRICS", False)
+# The address of a collector; the packages of the extra `telemetry` read more variables that begin with OTEL_.
+OTEL_EXPORTER_OTLP_ENDPOINT = _env.str(
+    "OTEL_EXPORTER_OTLP_ENDPOINT", "", validate=environment.is_telemetry_address
+)
 METRICS_TOKEN: str | None = _env.str("METRICS_TOKEN", None, validate=environment.is_token)
 ANTHROPIC_API_KEY = _env.str("ANTHROPIC_API_KEY", "", validate=environment.is_blank_or_token)
 ANTHROPIC_BASE_URL = _env.str("ANTHROPIC_BASE_URL", "", validate=environment.is_base_url)
@@ -235,7 +239,9 @@ WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 
 MIDDLEWARE = [
-    "config.metrics.MetricsMiddleware",  # This is the outermost middleware. It is absent if METRICS is off.
+    # This is the outermost middleware of all. Its module is not even imported if telemetry is off.
+    *(["config.telemetry.TelemetryMiddleware"] if OTEL_EXPORTER_OTLP_ENDPOINT else []),
+    "config.metrics.MetricsMiddleware",  # All layers below are counted. It is absent if METRICS is off.
     "surveys.drawing.security.SecurityHeadersMiddleware",  # The errors of all layers below have its headers.
     "communities.gate.middleware.RequestMiddleware",
     "config.bodies.BodyMiddleware",  # This middleware precedes all layers that may read the body.

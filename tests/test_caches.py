@@ -76,6 +76,7 @@ IN_PLACE = {
     "config/management/commands/services.py:Command.requires_system_checks": EMPTY,
     "config/management/commands/worker.py:Command.requires_system_checks": EMPTY,
     "config/metrics.py:_histogram": "By routes, METHODS and statuses, none of which a caller can add to.",
+    "config/telemetry.py:tracer": ONCE,
     "config/templating.py:cache(...)": FILES,
     "surveys/admin/project_forms.py:ProjectForm.paths": EMPTY,
     "surveys/drawing/lettering.py:_path": ONCE,

@@ -66,6 +66,7 @@ def test_the_locks_have_every_package_that_is_required() -> None:
     assert missing(project["project"]["dependencies"], "requirements.txt") == set()
     assert missing(groups["run"], "requirements.txt") == set()
     assert missing(project["project"]["optional-dependencies"]["embeddings"], "requirements.txt") == set()
+    assert missing(project["project"]["optional-dependencies"]["telemetry"], "requirements-dev.txt") == set()
     assert missing(groups["dev"], "requirements-dev.txt") == set()
 
 
@@ -86,7 +87,7 @@ def _imports(source: str) -> Iterator[str]:
 def test_every_package_that_the_code_imports_is_declared() -> None:
     """And not only installed because another package requires it, which its next release may not."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    extras = project["project"]["optional-dependencies"]["embeddings"]
+    extras = [name for each in project["project"]["optional-dependencies"].values() for name in each]
     for_servers = project["project"]["dependencies"] + extras + project["dependency-groups"]["run"]
     of_module = packages_distributions()
     undeclared = set()
