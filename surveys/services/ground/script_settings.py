@@ -1,4 +1,4 @@
-"""The settings of a project that refer to its script: `quotas`, `end` and `ends`."""
+"""What a project stores about its script: the settings `quotas`, `end` and `ends`, and the dashboard."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from communities.ground.statements import prepared
+from communities.ground.statements import Part, prepared
 from communities.ground.web_addresses import is_link
 from surveys.engine import where
 from surveys.engine.language import piping
@@ -17,7 +17,7 @@ from surveys.engine.rules.dependence import SCREEN_OUT, Dependence
 from surveys.engine.rules.logic import MAX_SEARCHED
 from surveys.engine.rules.script import LINK_OF_ANONYMOUS, check_ends, has_link, has_token_in_link
 from surveys.engine.script import Block, Script, Violation
-from surveys.models import Project
+from surveys.models import Dashboard, Project
 from surveys.services.ground import selecting
 
 RESPONSE_ID = "response_id"  # the token in addresses
@@ -138,29 +138,35 @@ def doubts(project: Project, script: Script) -> Iterator[Violation]:
 
 
 def missed(project: Project, before: Script, script: Script) -> Iterator[Violation]:
-    """Yield the faults of a script write that takes away what the expressions name."""
-    for path, item in _items(project):
-        if "where" not in item:
-            continue
-        text = where.carried(item["where"], before=before, after=script.blocks)
-        for fault in where.faults(text, script=script, path="where"):
-            message = f"`{path}.where` would not fit this script. {fault.message} Change that setting first."
-            yield Violation("blocks", "in_use", message)
+    """Yield the faults of a script write that takes away what stored expressions name."""
+    for path, text in _expressions(project):
+        yield from _missed(path, text, before, script, field="blocks")
+
+
+def missed_by_dashboard(project: Project, before: Script, script: Script) -> Iterator[Violation]:
+    """Yield the faults of new `scoring` that takes away what the dashboard's expression names."""
+    for path, text in _of_dashboard(project):
+        yield from _missed(path, text, before, script, field="scoring")
+
+
+def _missed(path: str, text: str, before: Script, script: Script, *, field: str) -> Iterator[Violation]:
+    carried = where.carried(text, before=before, after=script.blocks)
+    faults = [*where.faults(carried, script=script, path="where")]
+    if faults and any(where.faults(text, script=before, path="where")):
+        return  # An earlier version let a script change without it, so this write takes nothing away.
+    for fault in faults:
+        message = f"`{path}` would not fit this script. {fault.message} Change that expression first."
+        yield Violation(field, "in_use", message)
 
 
 def changed_meanings(project: Project, before: Script, script: Script) -> Iterator[Violation]:
-    """Yield what a script write would let expressions of the settings select instead (rule 1.152)."""
-    for path, item in _items(project):
-        if "where" not in item or before == script:
-            continue
-        text = where.carried(item["where"], before=before, after=script.blocks)
-        now = (
-            selecting.meaning(text, script=script)
-            if not [*where.faults(text, script=script, path="where")]
-            else None
-        )
-        if now != selecting.meaning(item["where"], script=before):
-            message = f"Only owners of the project and admins change what `{path}.where` refers to."
+    """Yield what a script write would let stored expressions select instead (rule 1.152)."""
+    if before == script:
+        return
+    for path, text in _expressions(project):
+        carried = where.carried(text, before=before, after=script.blocks)
+        if _meaning(carried, script) != _meaning(text, before):
+            message = f"Only owners of the project and admins change what `{path}` refers to."
             yield Violation("blocks", "in_use", message)
 
 
@@ -176,6 +182,15 @@ def carry(project: Project, before: Script, after: Sequence[Block]) -> list[str]
     project.end = project.end and _carried(project.end, before, after)
     project.ends = [_carried(each, before, after) for each in project.ends]
     return [name for name, value in was.items() if getattr(project, name) != value]
+
+
+def carry_dashboard(project: Project, before: Script, after: Sequence[Block]) -> None:
+    """Let the dashboard follow as the settings do, and save its expression."""
+    for _, text in _of_dashboard(project):
+        carried = where.carried(text, before=before, after=after)
+        if carried != text:
+            project.dashboard.where = carried
+            project.dashboard.save(update_fields=["where"])
 
 
 def count_key(text: str) -> str:
@@ -201,6 +216,13 @@ def _means_the_same(text: str, before: Script, after: Script) -> bool:
     )
 
 
+def _meaning(text: str, script: Script) -> Part | None:
+    """What an expression selects; None if it does not fit the script."""
+    if any(where.faults(text, script=script, path="where")):
+        return None
+    return selecting.meaning(text, script=script)
+
+
 def forget_counts(project_id: int, *, but: Sequence[str]) -> None:
     """Forget the counts of quotas but for those with these keys."""
     with prepared() as cursor:
@@ -215,6 +237,18 @@ def _items(project: Project) -> Iterator[tuple[str, dict[str, Any]]]:
     if project.end:
         yield "settings.end", project.end
     yield from ((f"settings.ends[{n}]", each) for n, each in enumerate(project.ends))
+
+
+def _expressions(project: Project) -> Iterator[tuple[str, str]]:
+    """Yield the expressions of the settings and of the dashboard, each with its path."""
+    yield from ((f"{path}.where", item["where"]) for path, item in _items(project) if "where" in item)
+    yield from _of_dashboard(project)
+
+
+def _of_dashboard(project: Project) -> Iterator[tuple[str, str]]:
+    board: Dashboard | None = getattr(project, "dashboard", None)
+    if board is not None and board.where:
+        yield "dashboard.where", board.where
 
 
 def _carried(item: dict[str, Any], before: Script, after: Sequence[Block]) -> dict[str, Any]:

@@ -423,6 +423,7 @@ def _settle_scoring(
         bucket_keys=after.bucket_keys or None,
         path="script.blocks",
     )
+    violations += script_settings.missed_by_dashboard(project, script, after)
     if script.blocks and violations:
         return violations
     if list(names) != stored:

@@ -20,6 +20,7 @@ from communities.ground.errors import NotFound, refuse
 from communities.ground.sent_text import sent_text
 from communities.ground.transactions import in_transaction
 from surveys.engine.script import QUESTIONS
+from surveys.engine.where import carried
 from surveys.models import Dashboard, Project
 from surveys.services.counting.counts import Selection
 from surveys.services.ground import access, history, lookup, selecting
@@ -97,10 +98,8 @@ def change(
         is_shared=is_shared,
     )
     weighing.refuse_undeclared(project=project, selection=Selection(weight_by=weight_by or None))
-    selecting.refuse_faults(
-        where or None,
-        script=lambda: script_cache.script_of(project),
-        solutions=access.may_read_solutions(actor=actor, project=project),
+    after.where = _with_names(
+        where, project, solutions=access.may_read_solutions(actor=actor, project=project)
     )
     if project.is_anonymous and is_shared and after.is_narrowed:
         refuse("is_shared", "not_allowed", NOT_ANONYMOUS)
@@ -125,6 +124,19 @@ def _locked(actor: Actor, project_id: int, at: datetime) -> Project:
     project = lookup.lock(actor=actor, project_id=project_id)
     access.require_responses_reader(actor=actor, project=project, at=at)
     return project
+
+
+def _with_names(where: str, project: Project, *, solutions: bool) -> str:
+    """An expression with the names of blocks in place of their positions (rule 6.472). Refuses its faults;
+    one that only its names make too long has a fault, too.
+    """
+    if not where:
+        return ""
+    script = script_cache.script_of(project)
+    selecting.refuse_faults(where, script=lambda: script, solutions=solutions)
+    named = carried(where, before=script, after=script.blocks)
+    selecting.refuse_faults(named, script=lambda: script, solutions=solutions)
+    return named
 
 
 def _values(dashboard: Dashboard | None) -> dict[str, Any]:

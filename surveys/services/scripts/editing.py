@@ -151,6 +151,7 @@ def _save(project: Project, before: Script, script: Script, new_buckets: Collect
     quotas = project.quotas
     carried = script_settings.carry(project, before, script.blocks)
     script_settings.keep_counts(project, quotas, before, script)
+    script_settings.carry_dashboard(project, before, script.blocks)
     project.save(update_fields=["revision", "block_count", "question_count", "script_is_scored", *carried])
     return script
 

@@ -9,7 +9,7 @@ import pytest
 
 from communities.ground.actors import Actor, Level
 from communities.ground.errors import InvalidRequest
-from surveys.models import Project
+from surveys.models import Dashboard, Project
 from surveys.models.project import SETTINGS
 from surveys.services.drafts import checking
 from surveys.services.projects import script_writes
@@ -307,3 +307,29 @@ def test_editors_leave_what_expressions_of_settings_select() -> None:
 
     assert written(project, to=lambda each: again if each["name"] == "q0" else each) == {"blocks"}
     assert written(project, to=changed("q0", name="colour")) == set()
+
+
+def test_editors_leave_what_a_dashboard_selects() -> None:
+    """Rules 1.152 and 6.472: with totals known, other shared figures would tell what some have answered."""
+    project = draft(privacy_mode="semi-private")
+    secret = {"type": "single_punch", "name": "secret", "prompt": "Ill?", "options": [{"value": "red"}]}
+    assert written(project, secret, level=Level.OWN) == set()
+    board = Dashboard.objects.create(project=project, where='Q0 = "red"', is_shared=True)
+    again = {**secret, "name": "q0"}
+    names = {"q0": "secret", "secret": "q0"}
+
+    assert written(project, to=lambda each: again if each["name"] == "q0" else each) == {"blocks"}
+    assert written(project, to=lambda each: {**each, "name": names.get(each["name"], each["name"])}) == set()
+    board.refresh_from_db()
+    assert board.where == 'secret = "red"'
+
+
+def test_editors_give_no_meaning_to_a_condition_without_one() -> None:
+    """Rule 1.152, for a dashboard whose script an earlier version let change without it."""
+    project = draft(privacy_mode="semi-private")
+    Dashboard.objects.create(project=project, where='secret = "red"', is_shared=True)
+    secret = {"type": "single_punch", "name": "secret", "prompt": "Ill?", "options": [{"value": "red"}]}
+
+    assert written(project, secret) == {"blocks"}
+    assert written(project, {**secret, "name": "other"}) == set()
+    assert written(project, secret, level=Level.OWN) == set()

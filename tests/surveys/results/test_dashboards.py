@@ -8,9 +8,9 @@ import pytest
 
 from communities.models import AuditEntry
 from surveys.models import Dashboard, Project
-from tests.support.caller import Caller
+from tests.support.caller import Caller, faults
 from tests.support.surveys.panel import BLOCKS, panel, people
-from tests.support.surveys.results import OPEN_WEB
+from tests.support.surveys.results import OPEN_WEB, converse
 
 pytestmark = pytest.mark.django_db
 SETTINGS = {"hidden_fields": {"campaign": ["mail"], "weight": ["1"]}, "privacy_mode": "semi-private"}
@@ -131,6 +131,88 @@ def test_questions_that_were_removed_are_left_out(owner: Caller, project: dict[s
     assert owner.put(f"/projects/{project['id']}/script", {"blocks": left}).status_code == 200
 
     assert owner.get(address(project)).json()["block_ids"] == [stars]
+
+
+RED = [{"value": "red"}, {"value": "green"}]
+FIRST = {"type": "single_punch", "name": "first", "prompt": "Your colour?", "options": RED}
+SECOND = {**FIRST, "name": "second", "prompt": "Colour of your car?"}
+
+
+def in_other_places(first: dict[str, Any], second: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in each.items() if key != "position"} for each in (second, first)]
+
+
+def with_swapped_names(first: dict[str, Any], second: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{**first, "name": "second"}, {**second, "name": "first"}]
+
+
+@pytest.mark.parametrize(
+    ("where", "change", "kept", "after"),
+    [
+        ('q1 = "red"', in_other_places, 'first = "red"', 'first = "red"'),
+        ('first = "red"', with_swapped_names, 'first = "red"', 'second = "red"'),
+    ],
+)
+def test_the_condition_follows_the_script(
+    owner: Caller, where: str, change: Any, kept: str, after: str
+) -> None:
+    """Rule 6.472: a shared dashboard goes on counting the same people."""
+    settings = {"privacy_mode": "semi-private", "share_results": True}
+    project = owner.make_open(FIRST, SECOND, delivery=OPEN_WEB, settings=settings)
+    for answers in [["red", "green"]] * 6 + [["green", "red"]] * 9:
+        converse(owner, project, answers)
+    board = {"block_ids": ids(project, "first", "second"), "where": where, "is_shared": True}
+    assert owner.put(address(project), board).json()["where"] == kept
+    token = Project.objects.get(pk=project["id"]).results_token
+    shared = owner.client.get(f"/r/{token}.json").json()
+    assert shared["conversation_count"] == 6
+    owner.post(f"/projects/{project['id']}/close")
+    blocks = owner.get(f"/projects/{project['id']}/script").json()["blocks"]
+
+    written = owner.put(f"/projects/{project['id']}/script", {"blocks": change(*blocks)})
+
+    assert written.status_code == 200, written.content
+    assert owner.get(address(project)).json()["where"] == after
+    counted = owner.client.get(f"/r/{token}.json").json()
+    assert counted["conversation_count"] == 6
+    assert figures_of(counted) == figures_of(shared)
+
+
+def figures_of(shared: dict[str, Any]) -> list[Any]:
+    return [(each["prompt"], each["response_count"], each["distribution"]) for each in shared["blocks"]]
+
+
+def test_what_the_condition_names_stays_in_the_script(owner: Caller) -> None:
+    """Rule 6.472."""
+    long = {**SECOND, "name": "x" * 60}
+    project = owner.make(FIRST, SECOND, long, scoring={"enabled": True})
+    script, blocks = f"/projects/{project['id']}/script", project["script"]["blocks"]
+    chosen = {"block_ids": ids(project, "second")}
+    owner.put(address(project), {**chosen, "where": 'first = "red" and score > 1'})
+
+    gone = owner.put(script, {"blocks": blocks[1:]})
+    unscored = owner.patch(f"/projects/{project['id']}", {"scoring": {"enabled": False}})
+    too_long = owner.put(address(project), {**chosen, "where": "q3 = 1" + " or q3 = 1" * 40})
+
+    assert (gone.status_code, faults(gone)) == (400, {("blocks", "in_use")})
+    assert gone.json()["message"].startswith("`dashboard.where` would not fit this script.")
+    assert (unscored.status_code, faults(unscored)) == (400, {("scoring", "in_use")})
+    assert (too_long.status_code, faults(too_long)) == (400, {("where", "too_long")})
+    owner.put(address(project), {**chosen, "where": "second != 1"})
+    assert owner.put(script, {"blocks": blocks[1:]}).status_code == 200
+    assert owner.patch(f"/projects/{project['id']}", {"scoring": {"enabled": False}}).status_code == 200
+
+
+def test_a_condition_that_fitted_no_more_before_stops_no_script(owner: Caller) -> None:
+    """Rule 6.472: an earlier version let a script change without it."""
+    project = owner.make(FIRST, SECOND)
+    owner.put(address(project), {"block_ids": ids(project, "second"), "where": 'first = "red"'})
+    Dashboard.objects.update(where='third = "red"')
+
+    answer = owner.put(f"/projects/{project['id']}/script", {"blocks": project["script"]["blocks"][1:]})
+
+    assert answer.status_code == 200, answer.content
+    assert Dashboard.objects.get().where == 'third = "red"'
 
 
 def test_a_copy_in_the_community_has_the_dashboard(owner: Caller, project: dict[str, Any]) -> None:
