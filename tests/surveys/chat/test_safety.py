@@ -3,6 +3,7 @@
 import json
 from datetime import timedelta
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -93,7 +94,7 @@ def test_a_made_up_button_does_nothing(chat):
 
 
 def test_a_made_up_value_of_a_menu_is_no_option():
-    click = SimpleNamespace(
+    click: Any = SimpleNamespace(
         reference=SimpleNamespace(block_id=1, op=Op.MENU, arg=0),
         interaction=SimpleNamespace(values=["²", "x", "-1", ""]),
     )

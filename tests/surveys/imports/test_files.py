@@ -417,7 +417,7 @@ def test_options_are_folded_for_headers_that_name_their_question(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rule 6.351."""
-    options = [{"value": f"v{n}", "label": f"Option {n}"} for n in range(49)]
+    options: list[dict[str, Any]] = [{"value": f"v{n}", "label": f"Option {n}"} for n in range(49)]
     options.append({"value": "other", "is_other": True})
     blocks = [
         {"type": "multi_punch", "name": f"q{n}", "prompt": f"Which {n}?", "options": options}
