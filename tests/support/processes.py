@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.db import connection
 
 from config.management.commands.worker import CELERY, workers
@@ -51,4 +52,5 @@ def worker_process(
 ) -> AbstractContextManager[subprocess.Popen[bytes]]:
     """One of the workers, as `manage.py worker` starts it, without the process that watches it."""
     worker = workers()[name]
-    return python_process(*CELERY, *worker.arguments, log=log, **worker.environment, **variables)
+    command = (*CELERY, "--loglevel", settings.LOG_LEVEL, *worker.arguments)
+    return python_process(*command, log=log, **worker.environment, **variables)
