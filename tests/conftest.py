@@ -24,6 +24,7 @@ from urllib.parse import urlsplit, urlunsplit
 import django
 import psycopg
 import pytest
+import structlog
 from django.conf import settings
 from django.db import connection
 from django.template.base import Template
@@ -296,6 +297,8 @@ def _adapt_program() -> None:
     cast(Any, testing).instrumented_test_render = _note_page
     # Else the first test that hashes would send a query more.
     sealing.load_hash_root_by(lambda: sealing.root_of(SECRET_KEY.encode()))
+    # A logger that has cached its processors shows nothing to `capture_logs`.
+    structlog.configure(cache_logger_on_first_use=False)
     emptying.empty_quickly()
     forms.send_as_browsers_do()
     accounts.sign_in_quickly()

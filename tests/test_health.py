@@ -202,15 +202,16 @@ def test_the_description_of_the_interface_is_public(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_a_start_names_the_versions_of_the_process_and_its_servers(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Rule 12.590."""
-    with capture_logs() as logs:
-        startup.check()
-        monkeypatch.setattr(redis_connection, "client", _refuse)
-        startup.check()
+    caplog.set_level("INFO")
+    startup.check()
+    monkeypatch.setattr(redis_connection, "client", _refuse)
+    startup.check()
 
-    both, without_redis = (line for line in logs if line["event"] == "startup.versions")
+    lines = [each.msg for each in caplog.records if isinstance(each.msg, dict)]
+    both, without_redis = (line for line in lines if line["event"] == "startup.versions")
     assert both["colloquy"] == settings.SPECTACULAR_SETTINGS["VERSION"]
     assert {"python", "django", "postgresql", "redis"} <= both.keys()
     assert "redis" not in without_redis

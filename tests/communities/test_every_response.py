@@ -5,7 +5,6 @@ Rules 11.5, 11.13 and 11.17.
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from psycopg.errors import ForeignKeyViolation
 from pytest_django import Settings
 
 from communities.api.settings import SettingsViewSet
-from communities.gate import authentication, envelope, middleware
+from communities.gate import authentication, middleware
 from communities.models import ApiKey
 from communities.services.api_keys import keys
 from tests.support.api_requests import RATE_HEADERS, ask
@@ -250,17 +249,6 @@ def test_which_paths_belong_to_the_interface(path: str, is_ours: bool) -> None:
     request.path_info = path
 
     assert middleware.is_api_request(request) is is_ours
-
-
-@pytest.fixture(autouse=True)
-def _log_may_be_captured(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Loggers normally cache their first processors. Here they must not, also those of earlier tests."""
-    known = structlog.get_config()
-    structlog.configure(cache_logger_on_first_use=False)
-    for module in (middleware, envelope):
-        monkeypatch.setattr(module, "log", structlog.get_logger("colloquy.requests"))
-    yield
-    structlog.configure(**known)
 
 
 def test_no_shared_cache_stores_a_response(caller: Caller) -> None:

@@ -37,9 +37,9 @@ def test_a_description_stands_below_the_prompt_and_describes_the_control(block, 
 
 def test_past_steps_and_pages_without_a_description_have_none():
     """Rule 6.130."""
-    visitor = Visitor(scenario.project({**SAYING, **BELOW}, TEXT)).look()
+    visitor = Visitor(scenario.project({**TEXT, **BELOW}, TEXT)).look()
 
-    visitor.send("go")
+    visitor.send(value="Because.")
 
     assert "Prompt 0." in visitor.page
     assert "Below" not in visitor.page
