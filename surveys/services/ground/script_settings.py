@@ -189,8 +189,9 @@ def carry_dashboard(project: Project, before: Script, after: Sequence[Block]) ->
     for _, text in _of_dashboard(project):
         carried = where.carried(text, before=before, after=after)
         if carried != text:
-            project.dashboard.where = carried
-            project.dashboard.save(update_fields=["where"])
+            dashboard = project.dashboard
+            dashboard.where = carried
+            dashboard.save(update_fields=["where"])
 
 
 def count_key(text: str) -> str:
