@@ -135,6 +135,7 @@ def _begun(here: Installation, path: str) -> Iterator[http.client.HTTPResponse]:
                 yield answer
                 return
             assert (answer.status, answer.headers["Retry-After"]) == (503, "10")
+        time.sleep(2)  # A minute has 60 requests.
     pytest.fail("A download of this community is still running.")
 
 
