@@ -31,7 +31,7 @@ def tracer() -> Tracer:
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
-    version = settings.SPECTACULAR_SETTINGS["VERSION"]
+    version = str(settings.SPECTACULAR_SETTINGS["VERSION"])
     service = {"service.name": os.environ.get("OTEL_SERVICE_NAME") or SERVICE, "service.version": version}
     provider = TracerProvider(resource=Resource.create(service))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

@@ -198,7 +198,7 @@ class Front:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """A site with https behind one proxy."""
-    settings = {"BASE_URL": f"https://{HOST}", "SECRET_KEY": "k" * 50, "TRUSTED_PROXIES": "1"}
+    settings = {"BASE_URL": f"https://{HOST}", "TRUSTED_PROXIES": "1"}
     with installed(tmp_path_factory.mktemp("var"), **settings) as (here, _):
         yield here
 
@@ -239,7 +239,8 @@ def test_a_proxy_passes_on_host_proto_client_and_large_bodies(site: Installation
             connection.putheader(name, text)
         connection.endheaders()
         if front.counts:
-            connection.send(bytes(9 * MEBIBYTE))
+            # Not more: what the proxy leaves unread could take its answer away.
+            connection.send(bytes(8 * MEBIBYTE + 1))
         too_large = connection.getresponse().status
 
     assert secure[0] == 200
