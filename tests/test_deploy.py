@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from email.message import Message
 from http.client import HTTPConnection
@@ -34,6 +34,11 @@ HOST = "surveys.example.org"
 LIMIT = 60  # seconds
 MEBIBYTE = 1_048_576
 PROXIES = ("nginx", "haproxy", "caddy")
+
+
+def require_program(name: str) -> None:
+    if shutil.which(name) is None:
+        pytest.skip(f"needs {name}, which `.ci/run` installs where Debian has it")
 
 
 def free_port() -> int:
@@ -81,6 +86,7 @@ class Front:
     """A proxy, with its file as it is but for ports and paths."""
 
     def __init__(self, name: str, folder: Path, upstream: int) -> None:
+        require_program(name)
         self.log = folder / "proxy.log"
         self.counts = (
             name == "caddy"
@@ -239,8 +245,8 @@ def test_a_proxy_passes_on_host_proto_client_and_large_bodies(site: Installation
             connection.putheader(name, text)
         connection.endheaders()
         if front.counts:
-            # Not more: what the proxy leaves unread could take its answer away.
-            connection.send(bytes(8 * MEBIBYTE + 1))
+            with suppress(OSError):  # The proxy may answer and close before it has read all.
+                connection.send(bytes(8 * MEBIBYTE + 1))
         too_large = connection.getresponse().status
 
     assert secure[0] == 200
