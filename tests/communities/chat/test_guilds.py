@@ -13,6 +13,7 @@ from communities.services.chat import guilds
 from tests.support.chat.world import (
     ADMINISTRATOR,
     FORUM,
+    MANAGE_ROLES,
     MANAGE_THREADS,
     SEND,
     THREADS,
@@ -48,6 +49,19 @@ def test_other_roles_cannot_and_the_reason_is_told(chat: Any, fields: Any, words
     role = chat.platform.world.add_role("Other", **{"position": 5, **fields})
 
     assert _guild(chat).grant_fault(role.id).startswith(words)
+
+
+def test_everyone_and_unknown_roles_are_no_roles_to_give(chat: Any) -> None:
+    guild = _guild(chat)
+
+    for role_id in (chat.platform.world.guild_id, "123", ""):
+        assert guild.grant_fault(role_id).startswith("is no role of this server")
+
+
+def test_a_bot_without_the_permission_gives_no_role(chat: Any) -> None:
+    chat.platform.world.bot_role.permissions &= ~MANAGE_ROLES
+
+    assert "Manage Roles" in _guild(chat).grant_fault(chat.helper.id)
 
 
 def test_a_channel_of_this_server_in_which_the_bot_may_write_takes_posts(chat: Any) -> None:
@@ -95,12 +109,14 @@ def test_threads_are_found_one_by_one_and_only_of_this_server(chat: Any) -> None
     assert guild.no_channels == {foreign.id, "1"}
 
 
-@pytest.mark.parametrize("kind", [10, 12])
+@pytest.mark.parametrize("kind", [10, 11, 12])
 @pytest.mark.parametrize(
     ("fields", "denied", "granted", "words"),
     [
+        ({}, 0, 0, ""),
         ({}, SEND, 0, ""),  # to write in threads is a permission of its own
         ({}, THREADS, 0, "lacks Send Messages in Threads"),
+        ({"is_archived": True}, 0, 0, ""),
         ({"is_locked": True}, 0, 0, "is a locked thread"),
         ({"is_locked": True}, 0, MANAGE_THREADS, ""),
     ],

@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from communities.models import Identity
@@ -74,12 +75,38 @@ def test_each_role_reads_what_the_interface_gives_it(sung, privacy_mode, role):
     assert named == (may_read and privacy_mode != "anonymous")
 
 
+def test_a_stranger_is_asked_to_sign_in():
+    made = scenario.project(TEXT)
+    key = answered(made, None, "x")
+
+    for path in (tab(made.pk, "responses"), tab(made.pk, "response", key)):
+        assert Client().get(path).status_code == 302
+
+
 def test_a_response_is_found_only_on_its_own_project(client):
     made, other = scenario.project(TEXT), scenario.project(TEXT)
     key = answered(made, None, CANARY)
 
     one(client, other, key, status=404)
     one(client, made, "0b4f6ab7-5a5f-4a52-8f0b-6e5f8a1f6f0e", status=404)
+
+
+def test_what_has_no_answer_yet_is_no_response(client):
+    made = scenario.project(TEXT)
+    key = scenario.begin(made).conversation.pk
+
+    one(client, made, key, status=404)
+    assert "as soon as it has an answer" in look(client, made, page="responses")
+
+
+@pytest.mark.parametrize(("mode", "status"), [("public", 200), ("voters_only", 403), ("hidden", 403)])
+def test_a_member_reads_the_votes_of_an_open_poll_by_its_mode(mode, status):
+    made = scenario.poll(privacy_mode="transparent", poll_results_mode=mode)
+    key = answered(made, None, 0)
+    client = client_as("member")
+
+    look(client, made, page="responses", status=status)
+    one(client, made, key, status=status)
 
 
 def test_a_member_is_not_told_points_right_answers_and_what_others_were_given():
@@ -128,10 +155,30 @@ def test_the_list_is_narrowed_sorted_and_searched(client):
         return row_titles(look(client, made, query, page="responses"))
 
     assert found("") == ["late", "early"]
+    assert found("?sort=oldest") == ["early", "late"]
+    assert found("?status=completed") == ["early"]
     assert found("?status=partial") == found("?provider=chat") == found(f"?from={day}") == ["late"]
+    assert found(f"?to={day - timedelta(days=1)}") == ["early"]
     assert found(f"?from={day}&to={day}&sort=oldest&q=late") == ["late"]
+    assert found("?q=early") == ["early"]
     assert found("?q=earl") == found("?q=nobody") == []
     assert found("?from=never&after=junk&status=odd") == ["late", "early"]
+
+
+def test_people_are_found_by_name_nick_and_user_id(client):
+    made = scenario.project(TEXT, privacy_mode="transparent")
+    ann, bea = scenario.member("Ann Bell", chat_id="821"), scenario.member("Bea")
+    bea.nick = "Queen"
+    bea.save()
+    keys = {"ann": answered(made, "one", "x"), "bea": answered(made, "two", "y")}
+    for name, member in (("ann", ann), ("bea", bea)):
+        Conversation.objects.filter(pk=keys[name]).update(user=member.user)
+
+    def found(term):
+        return row_titles(look(client, made, f"?q={term}", page="responses"))
+
+    assert found("ann") == found("821") == found(ann.user_id) == ["Ann Bell"]
+    assert found("que") == found("bea") == ["Queen"]
 
 
 def test_only_admins_find_people_by_accounts_that_their_responses_do_not_show(client):
@@ -213,6 +260,24 @@ def test_the_list_costs_the_same_however_long(client, django_assert_max_num_quer
         look(client, made, page="responses")
 
 
+def test_votes_are_called_votes(client):
+    made = scenario.poll()
+    key = answered(made, "crm-7", 0)
+
+    listed, shown = look(client, made, page="responses"), one(client, made, key)
+    asked = client_look(client, tab(made.pk, "response_delete", key))
+
+    assert "1 vote, one in a row." in listed
+    assert "All votes" in shown
+    assert "The XP that the vote gave is taken back" in asked
+    assert not re.search(
+        r"\bresponse\b",
+        re.sub(r"<[^>]*>", "", listed.partition("</nav>\n{% endblock")[0]).partition("Download everything")[
+            2
+        ],
+    )
+
+
 # --- One response -----------------------------------------------------------------------------------
 
 
@@ -243,6 +308,27 @@ def test_a_response_is_shown_as_it_was_answered(client):
         "Order? b a",
         "Anything else? Skipped",
     ]
+
+
+def test_one_that_goes_on_tells_where_it_stands(client):
+    made = scenario.project(CHOICE, {**TEXT, "prompt": "And then?"})
+    key = answered(made, None, 0)
+
+    shown = one(client, made, key)
+
+    assert re.search(r"And then\?</p>\s*<p class=\"state pending\">Stands here now", shown)
+    assert "Completed</dt>" not in shown
+
+
+def test_answers_to_removed_questions_are_shown_apart(client):
+    made = scenario.project({**TEXT, "prompt": "Old?"}, CHOICE)
+    key = answered(made, None, CANARY, 0)
+    made.blocks.filter(prompt="Old?").update(is_archived=True)
+    Project.objects.filter(pk=made.pk).update(revision=made.revision + 1)
+
+    shown = one(client, made, key)
+
+    assert shown.index("Other answers") < shown.index("Old?") < shown.index(CANARY)
 
 
 def test_scores_are_told_by_bucket(client):
@@ -288,6 +374,17 @@ def test_the_respondent_of_a_running_anonymous_response_is_never_unsealed(client
     assert "crm-7" not in one(client, made, key)
 
 
+def test_neighbours_lead_on(client):
+    made = scenario.project(TEXT)
+    first, second, third = (answered(made, None, "x") for _ in range(3))
+
+    shown = one(client, made, second)
+
+    assert f'rel="prev" href="{tab(made.pk, "response", first)}"' in shown
+    assert f'rel="next" href="{tab(made.pk, "response", third)}"' in shown
+    assert 'rel="prev"' not in one(client, made, first)
+
+
 def test_neighbours_are_those_that_the_filters_of_the_list_leave(client):
     made = scenario.project(TEXT, TEXT)
     first, _, third = (answered(made, None, *said) for said in ("x", "xy", "x"))
@@ -299,6 +396,17 @@ def test_neighbours_are_those_that_the_filters_of_the_list_leave(client):
     assert f'href="{tab(made.pk, "response", third)}{query}"' in listed
     assert f'rel="prev" href="{tab(made.pk, "response", first)}{query}"' in shown
     assert f'href="{tab(made.pk, "responses")}{query}">Filtered responses' in shown
+
+
+def test_a_page_costs_the_same_however_many_questions_and_responses(client, django_assert_max_num_queries):
+    made = scenario.project(*[CHOICE] * 12, TEXT)
+    key = answered(made, "crm", *[0] * 12, "x")
+    for _ in range(5):
+        answered(made, None, 0)
+    one(client, made, key)
+
+    with django_assert_max_num_queries(22):
+        one(client, made, key)
 
 
 def test_admins_are_led_to_the_member(client):
