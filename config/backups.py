@@ -88,7 +88,8 @@ def write(file: Path, *, at: datetime) -> Manifest:
                 archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=2))
             unfinished.flush()
             os.fsync(unfinished.fileno())
-        file.touch(mode=0o600, exist_ok=False)  # A renaming alone would replace a file made meanwhile.
+        # `os.replace` alone would overwrite a file of this name that was made meanwhile.
+        file.touch(mode=0o600, exist_ok=False)
         os.replace(temporary, file)
     except BaseException:
         os.unlink(temporary)

@@ -46,7 +46,7 @@ def download(request: HttpRequest | Request, file: File, *, owner: str) -> Strea
     body = iter(()) if request.method == "HEAD" else _StartedDownload(owner, file.chunks)
     response = StreamingHttpResponse(body, content_type=file.content_type)
     response["Content-Disposition"] = attachment(file.file_name)
-    response["Accept-Ranges"] = "none"  # No stored file exists of which a part could be sent.
+    response["Accept-Ranges"] = "none"  # The file is made while it is sent.
     return response
 
 

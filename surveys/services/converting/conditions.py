@@ -93,7 +93,7 @@ def _sentence(source: str) -> str:
 
 
 def _in_turn(writer: Writer, item: Item) -> Iterator[tuple[Any, Logic | None]]:
-    """The jumps of an item, of which the first whose condition is true counts."""
+    """The jumps of an item. The first jump with a true condition counts."""
     earlier: list[Logic] = []
     for jump in item.jumps:
         writer.questionnaire.spend(len(earlier))
