@@ -56,11 +56,10 @@ class PageOrAfterIn(PageIn):
 class KeysetIn(PageOrAfterIn):
     """Query parameters of a list of objects that may change while it is read (rule 1.16).
 
-    Subclasses add `sort`, without a default, and document the default order.
+    Subclasses add `sort` with the default `id`: else a page after the last object of a first page without
+    `sort` would leave out objects.
     """
 
-    sort_with_after: ClassVar[str]
-    sort_without_after: ClassVar[str]
     sorts_that_move: ClassVar[Collection[str]] = ()
     """In these orders, changes of other objects move an object. So no page can start after an object."""
 
@@ -69,9 +68,9 @@ class KeysetIn(PageOrAfterIn):
         max_value=MAX_ID,
         required=False,
         help_text=(
-            "An object's id: the page starts after it, wherever others have moved to meanwhile. Without "
-            "`sort`, in the order of ids: to read all, begin with `sort=id`. In another order, an object "
-            "that changes what the list is sorted by may change its place while you read. Without `page`."
+            "An object's id: the page starts after it, wherever others have moved to meanwhile. In an order "
+            "other than that of ids, an object that changes what the list is sorted by may change its place "
+            "while you read. Without `page`."
         ),
     )
     updated_after = UtcDateTimeField(
@@ -80,7 +79,6 @@ class KeysetIn(PageOrAfterIn):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         attrs = super().validate(attrs)
-        attrs.setdefault("sort", self.sort_with_after if "after" in attrs else self.sort_without_after)
         if "after" in attrs and attrs["sort"] in self.sorts_that_move:
             raise serializers.ValidationError(
                 {"after": f"`after` cannot be sent with `sort={attrs['sort']}`: places change all the time."},

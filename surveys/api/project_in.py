@@ -321,15 +321,10 @@ class CloneIn(serializers.Serializer[Any]):
 class ListIn(KeysetIn):
     """Query parameters of the project list."""
 
-    sort_with_after = "id"
-    sort_without_after = "-created_at"
-
     status = StrictChoiceField(Project.Status.values, required=False)
     type = StrictChoiceField(Project.Type.values, required=False)
     search = StrictTextField(max_length=200, required=False, help_text="Part of the name; case is ignored.")
     author_id = serializers.IntegerField(min_value=1, max_value=MAX_ID, required=False)
     sort = StrictChoiceField(
-        list(listing.ORDER),
-        required=False,
-        help_text="Newest first without it (`-created_at`); with `after`, in the order of ids (`id`).",
+        list(listing.ORDER), default="id", help_text="`id`: in the order of ids; `-created_at`: newest first."
     )

@@ -102,8 +102,8 @@ class ProjectViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="List projects",
         description=(
-            "Returns the projects, newest first unless `sort` or `after` says otherwise. A member's key sees "
-            "only active projects. To keep a copy, read all with `sort=id`, and send the last id of each "
+            "Returns the projects, in the order of ids unless `sort` says otherwise. A member's key sees "
+            "only active projects. To keep a copy, read all without `sort`, and send the last id of each "
             "page as `after`; that project may have been deleted since. Later, read what has changed with "
             "`updated_after`, from a minute before your last reading on: the time is that of the change, "
             "which others see a little later. Deleted projects are not listed: see the event "

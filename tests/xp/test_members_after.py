@@ -73,6 +73,7 @@ def test_nobody_is_lost_or_doubled_while_ranks_change_and_others_come_and_go(
 
 
 def test_a_page_after_a_member_is_in_the_order_of_ids_unless_sorted(admin: Caller) -> None:
+    """Rule 1.720."""
     first, second, third = (member(admin, name, xp=xp) for name, xp in (("c", 1), ("a", 2), ("b", 3)))
 
     answer = admin.get(f"/members?after={first.pk}")
@@ -81,7 +82,8 @@ def test_a_page_after_a_member_is_in_the_order_of_ids_unless_sorted(admin: Calle
     assert answer.json()["pagination"] == {"per_page": 25, "total": 4, "has_more": False}
     assert names(admin.get(f"/members?after={third.pk}&sort=name")) == ["c"]
     assert names(admin.get(f"/members?after={third.pk}")) == []
-    assert names(admin.get("/members"))[:3] == ["b", "a", "c"]
+    assert names(admin.get("/members"))[1:] == ["c", "a", "b"]
+    assert names(admin.get("/members?sort=rank"))[:3] == ["b", "a", "c"]
 
 
 def test_a_page_after_a_member_keeps_the_filters_and_ranks(admin: Caller) -> None:

@@ -127,7 +127,7 @@ def test_equal_members_share_a_rank_and_members_without_xp_come_last(admin):
     for name, xp in (("a", 30), ("b", None), ("c", 50), ("d", 50), ("e", 0), ("f", 10)):
         member(admin, name, xp=xp)
 
-    assert ranks(admin.get("/members")) == [
+    assert ranks(admin.get("/members?sort=rank")) == [
         ("c", 1),
         ("d", 1),
         ("a", 3),
@@ -143,7 +143,7 @@ def test_members_who_left_have_no_rank_and_come_last(admin):
     leave(member(admin, "gone without", xp=None))
     member(admin, "here", xp=10)
 
-    listed = admin.get("/members")
+    listed = admin.get("/members?sort=rank")
 
     assert ranks(listed) == [("here", 1), (None, 2), ("gone", None), ("gone without", None)]
     assert listed.json()["data"][2]["left_at"] == "2026-01-31T23:59:59Z"
@@ -184,8 +184,8 @@ def test_ranks_are_null_if_the_leaderboard_is_switched_off(admin, switch, rank):
     CommunitySettings.objects.update(use_leader_board=switch)
 
     assert admin.get(f"/members/{ann.pk}").json()["rank"] == rank
-    assert [name for name, _ in ranks(admin.get("/members"))] == ["Ann", "Bob", None]
-    assert ranks(admin.get("/members"))[0] == ("Ann", rank)
+    assert [name for name, _ in ranks(admin.get("/members?sort=rank"))] == ["Ann", "Bob", None]
+    assert ranks(admin.get("/members?sort=rank"))[0] == ("Ann", rank)
 
 
 def test_members_of_other_communities_are_not_counted(admin):
@@ -193,7 +193,7 @@ def test_members_of_other_communities_are_not_counted(admin):
     member(other, "Stranger", xp=1000)
     member(admin, "Ann", xp=1)
 
-    assert ranks(admin.get("/members")) == [("Ann", 1), (None, 2)]
+    assert ranks(admin.get("/members?sort=rank")) == [("Ann", 1), (None, 2)]
 
 
 # --- Months -----------------------------------------------------------------------------------------
@@ -330,8 +330,8 @@ def statements(caller, path):
 @pytest.mark.parametrize(
     ("path", "most"),
     [
-        ("/members?per_page=100", 7),
-        ("/members?per_page=100&sort=name", 6),
+        ("/members?per_page=100&sort=rank", 7),
+        ("/members?per_page=100", 6),
         ("/members?per_page=100&search=m", 6),
         ("/leaderboard?per_page=100", 6),
         ("/leaderboard?per_page=100&period=month", 6),

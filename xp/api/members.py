@@ -98,8 +98,6 @@ class MembersOut(serializers.Serializer[Any]):
 class MembersIn(KeysetIn):
     """Query parameters of the member list."""
 
-    sort_with_after = "id"
-    sort_without_after = "rank"
     sorts_that_move = frozenset({"rank"})
 
     access = StrictChoiceField(choices=Member.Access.values, required=False)
@@ -116,12 +114,11 @@ class MembersIn(KeysetIn):
     )
     sort = StrictChoiceField(
         choices=list(members.SORTS),
-        required=False,
+        default="id",
         help_text=(
-            "`rank`: most XP first, members who have left last; meant without it, and not with `after`. "
+            "`id`: in the order of ids. `rank`: most XP first, members who have left last; not with `after`. "
             "`name`: by nick, or by name if there is no nick, ignoring case. `joined_at`: earliest first. "
-            "`id`: in the order of ids, meant with `after`. Null values come last, equal ones in the order "
-            "of ids."
+            "Null values come last, equal ones in the order of ids."
         ),
     )
 
@@ -163,7 +160,7 @@ class MemberViewSet(CommunityViewSet):
         description=(
             f"Returns all members, including those who have left (see `left_at`). {ABOUT_MEMBERS}\n\n"
             "In the order of ranks, members change places while you read, so pages may repeat some and leave "
-            "out others. To keep a copy, read all with `sort=id`, going on with the last id as `after`. "
+            "out others. To keep a copy, read all without `sort`, going on with the last id as `after`. "
             "Later, read who has changed with `updated_after`, from a minute before your last reading on: "
             "the time is that of the change, which others see a little later, and beside anonymous projects "
             "it is rounded down. Erased members are not listed: see the event `member.erased`."

@@ -16,7 +16,8 @@ def names(answer):
     return [project["name"] for project in answer.json()["data"]]
 
 
-def test_newest_first_in_pages():
+def test_in_the_order_of_ids_in_pages():
+    """Rule 1.720."""
     caller = Caller()
     for n in range(3):
         caller.make(name=f"P{n}")
@@ -25,9 +26,9 @@ def test_newest_first_in_pages():
     second = caller.get("/projects?per_page=2&page=2")
     beyond = caller.get("/projects?page=9")
 
-    assert names(first) == ["P2", "P1"]
+    assert names(first) == ["P0", "P1"]
     assert first.json()["pagination"] == {"page": 1, "per_page": 2, "total": 3, "has_more": True}
-    assert names(second) == ["P0"]
+    assert names(second) == ["P2"]
     assert second.json()["pagination"]["has_more"] is False
     assert (beyond.status_code, names(beyond)) == (200, [])
 
@@ -236,7 +237,7 @@ def test_a_copy_goes_on_behind_a_project_that_was_deleted_meanwhile():
     first, _ = (ProjectFactory.create(community=caller.community, name=name) for name in ("First", "Last"))
     Project.objects.filter(pk=first.pk).update(deleted_at=NOON)
 
-    assert names(caller.get(f"/projects?sort=id&after={first.pk}")) == ["Last"]
+    assert names(caller.get(f"/projects?after={first.pk}")) == ["Last"]
 
 
 def test_projects_are_filtered_by_their_last_change():
@@ -244,5 +245,5 @@ def test_projects_are_filtered_by_their_last_change():
     for n, name in enumerate("abc"):
         ProjectFactory.create(community=caller.community, name=name, updated_at=NOON + timedelta(hours=n))
 
-    assert names(caller.get("/projects?sort=id&updated_after=2026-01-31T13:00:00Z")) == ["b", "c"]
-    assert names(caller.get("/projects?sort=id&updated_after=2026-01-31T13:00:01Z")) == ["c"]
+    assert names(caller.get("/projects?updated_after=2026-01-31T13:00:00Z")) == ["b", "c"]
+    assert names(caller.get("/projects?updated_after=2026-01-31T13:00:01Z")) == ["c"]
