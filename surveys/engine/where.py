@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from surveys.engine.language import expressions, references
 from surveys.engine.language.lexer import ParseError
+from surveys.engine.language.names import field_key
 from surveys.engine.language.values import Value
 from surveys.engine.rules import carrying, logic
 from surveys.engine.rules.compared_values import Comparisons
@@ -20,6 +21,7 @@ from surveys.engine.walk import counting, runner
 from surveys.engine.walk.runner import State
 
 MAX_NAMES = 50  # in one expression: each is looked up in each response
+MAX_FIELDS = 20  # different names of fields: a conversation has no more (rule 11.28)
 MAX_SEARCHED = 5_000  # characters that one expression searches for in texts, as conditions of a script do
 _ANSWER = "answer"
 
@@ -45,6 +47,11 @@ def faults(text: str, *, script: Script, path: str) -> Iterator[Violation]:
     if len(mentions) > MAX_NAMES:
         message = f"`{key}` may have at most {MAX_NAMES} names; this one has {len(mentions)}."
         yield Violation(path, "too_many", message, mentions[MAX_NAMES].column)
+    fields = {mention.name: mention for mention in reversed(mentions) if field_key(mention.name)}
+    if len(fields) > MAX_FIELDS:
+        message = f"`{key}` may have at most {MAX_FIELDS} names `field.…`; this one has {len(fields)}."
+        columns = sorted(each.column for each in fields.values())
+        yield Violation(path, "too_many", message, columns[MAX_FIELDS])
     for mention in mentions:
         if references.resolve(mention.name, script) == _ANSWER:
             message = f"`{key}` cannot use `answer`, the answer before a block. Please name a question."

@@ -286,6 +286,7 @@ def test_results_count_the_selected_responses(caller: Caller, project: Any, more
         ('answer = "red"', "not_allowed", 1),
         ("", "blank", None),
         (" OR ".join(["number = 1"] * 51), "too_many", 701),
+        (" OR ".join(f"field.f{n:02} = 1" for n in range(21)), "too_many", 341),
         ('"' + 2_000 * "a" + '"', "too_long", None),
         (" OR ".join(["drinks in why"] * 13), "too_long", None),  # 13 times 4 options of 100 characters
     ],
