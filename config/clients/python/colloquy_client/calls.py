@@ -66,8 +66,7 @@ class Pages(Call[Page], Generic[Page, Item]):
 
     def first(self) -> Pages[Page, Item]:
         """The call that begins to read all pages: large ones, in the order of ids if the list has one."""
-        ordered = {"sort": "id"} if self._goes_by_id() and "sort" in self.query else {}
-        return replace(self, query={**self.query, "per_page": self.query["per_page"] or 100, **ordered})
+        return replace(self, query={**self.query, "per_page": self.query["per_page"] or 100})
 
     def following(self, page: Page) -> Pages[Page, Item] | None:
         """The call for the next page; None after the last one."""

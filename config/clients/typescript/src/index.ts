@@ -46,14 +46,14 @@ type List = { data: { id?: unknown }[] } & ({ pagination: Paging } | { cursor: s
 type ListPath = { [P in PathOf<"get">]: Answer<P, "get"> extends List ? P : never }[PathOf<"get">];
 type Item<P extends ListPath> = Answer<P, "get"> extends { data: (infer I)[] } ? I : never;
 type ById = { [P in ListPath]: "after" extends keyof Query<Operation<P, "get">> ? P : never }[ListPath];
-/** What brings each list that takes `after` into the order of ids. The compiler notices a list that is missing. */
-const BY_ID: Record<ById, object> = {
-  "/audit": {},
-  "/events": {},
-  "/members": { sort: "id" },
-  "/projects": { sort: "id" },
-  "/projects/{project_id}/responses": {},
-  "/webhooks/{webhook_id}/deliveries": {},
+/** The lists that take `after`. The compiler notices a list that is missing. */
+const BY_ID: Record<ById, true> = {
+  "/audit": true,
+  "/events": true,
+  "/members": true,
+  "/projects": true,
+  "/projects/{project_id}/responses": true,
+  "/webhooks/{webhook_id}/deliveries": true,
 };
 
 const PASSING = [408, 429, 502, 503, 504]; // A later attempt may succeed.
@@ -120,9 +120,8 @@ export class Colloquy {
     ...[options]: Arguments<Operation<P, "get">>
   ): AsyncGenerator<Answer<P, "get">> {
     const sent = (options ?? {}) as Sent;
-    const order = path in BY_ID && !sent.query?.["page"] ? BY_ID[path as ById] : undefined;
-    const byId = order && (sent.query?.["sort"] ?? "id") === "id";
-    let query: Record<string, unknown> = { per_page: 100, ...(byId ? order : {}), ...sent.query };
+    const byId = path in BY_ID && !sent.query?.["page"] && (sent.query?.["sort"] ?? "id") === "id";
+    let query: Record<string, unknown> = { per_page: 100, ...sent.query };
     for (;;) {
       const page: List = await this.#read("get", path, { ...sent, query }, (response) => response.json());
       yield page as Answer<P, "get">;
