@@ -12,9 +12,12 @@ from django.test import Client
 from django.utils import timezone
 
 from communities.models import ApiKey, AuditEntry, Community, CommunitySettings, Identity, Member, User
+from communities.services.inviting import invitations
 from communities.services.people import identities
 from communities.services.tenants import communities
 from communities.services.trail import audit
+from communities.staff import failures
+from communities.staff.failures import Failure
 from surveys.models import Conversation, Project
 from surveys.services.people import own_responses
 from surveys.services.people import service as people
@@ -228,6 +231,32 @@ def test_no_staff_page_shows_a_test_side(live: Caller) -> None:
     listed = superuser.get("/admin/communities/community/").content.decode()
     assert str(live.community.pk) in listed
     assert str(side.pk) not in listed
+
+
+def test_operators_see_no_failed_work_of_a_test_side(live: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 1.765."""
+    _test_key(live)
+    at = timezone.now()
+    found = [
+        Failure("Analysis", f"Work {n}", "No.", at, community_id)
+        for n, community_id in enumerate([None, live.community.pk, _side(live).pk])
+    ]
+    monkeypatch.setattr(failures, "_sources", [lambda community_id, since: found])
+    operator = Client()
+    operator.force_login(StaffFactory.create(is_superuser=True))
+
+    page = operator.get("/admin/failed-work/?of=all").content.decode()
+
+    assert [f"Work {n}" in page for n in range(3)] == [True, True, False]
+
+
+def test_nobody_signs_up_in_a_test_side(live: Caller) -> None:
+    """Rule 1.765."""
+    test = _test_key(live)
+
+    assert test.patch("/settings", {"allow_sign_up": True}).status_code == 200
+
+    assert invitations.open_community(community_id=_side(live).pk) is None
 
 
 def test_people_of_the_live_side_are_joined_to_none_of_the__side(live: Caller) -> None:
