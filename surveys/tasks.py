@@ -15,6 +15,7 @@ from surveys.services.drafts import service as drafts
 from surveys.services.ground import anonymity, jobs
 from surveys.services.imports import files
 from surveys.services.links import reminders
+from surveys.services.people import service as people
 from surveys.services.projects import removal, schedule
 from surveys.services.projects import service as projects
 from surveys.services.responses import changes, deletion
@@ -78,6 +79,13 @@ def settle_anonymous_answers(**_later: object) -> None:
 def forget_deletions(**_later: object) -> None:
     """Each day: delete the records of deleted responses that no reader of the feed can request any more."""
     changes.forget_deletions(at=timezone.now())
+
+
+@shared_task(name="surveys.forget_tests")
+def forget_tests(**_later: object) -> None:
+    """Every hour: delete the projects and people that test keys made more than 30 days ago."""
+    removal.delete_old_tests(at=timezone.now())
+    people.erase_old_tests(at=timezone.now())
 
 
 @shared_task(name="surveys.settle_gifts")

@@ -19,7 +19,7 @@ import pytest
 from _pytest.monkeypatch import MonkeyPatch
 from django.apps import apps
 
-from communities.models import Community, CommunitySettings, ProjectGrant
+from communities.models import Community, CommunitySettings, Member, ProjectGrant, User
 from surveys.models import Project
 from tests.support.access import admin_rows, api_rows, page_rows
 from tests.support.access.addresses import addresses, arguments_of, spelled
@@ -27,6 +27,7 @@ from tests.support.access.asking import FORM, Answer, ask
 from tests.support.access.page_forms import path_of, with_other_ids
 from tests.support.access.scene import ROLES, FilledCommunity, TwoCommunities, two_communities
 from tests.support.database import kept_for_many_tests, taken_back
+from tests.support.dumps import dump
 from tests.support.openapi import described
 from tests.support.pictures import foreign_pictures
 from tests.support.routes import Routed, routed_actions
@@ -36,6 +37,7 @@ pytestmark = [pytest.mark.long, pytest.mark.django_db, pytest.mark.usefixtures("
 TABLE = {f"admin/{route}": row for route, row in admin_rows.TABLE.items()} | page_rows.TABLE
 STAFF = ("nobody", "member", "creator", "admin", "foreign admin")
 OUTSIDERS = ("visitor", "nobody", "foreign admin")  # of the first community
+COMMUNITY = "communities_community"
 ABSENT_NUMBER, ABSENT_UUID = 1_999_999_999, UUID(int=7)
 ACTIONS = {each.permission: each for each in routed_actions()}
 # Filled by allauth and Django in ways that we do not use.
@@ -460,6 +462,37 @@ def test_another_communitys_objects_look_exactly_like_absent_ones(here: TwoCommu
             paths = [_path(routed, place=here.own, of=of) for of in ({}, absent)]
             ids = here.own.community.pk, ABSENT_NUMBER
             wrong += _compared(here, action, (paths[0], body, ids[0]), (paths[1], body, ids[1]))
+
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_a_test_key_sees_and_changes_nothing_of_the_live_side(
+    here: TwoCommunities, monkeypatch: MonkeyPatch
+) -> None:
+    """Rule 1.762. The key of an admin of the first community, with each id of that community."""
+    wrong: list[Any] = []
+    with taken_back():
+        made = here.own.callers["admin"].post("/api_keys", {"name": "Tests", "mode": "test"}).json()
+        monkeypatch.setitem(here.keys, "nobody", made["key"])
+        here.own.callers["admin"].client.get("/v1/communities", headers={"X-API-Key": made["key"]})
+        User.objects.filter(pk=here.own.callers["admin"].user.pk).update(name="Maker")
+        Member.objects.filter(user=here.own.callers["admin"].user.pk).update(nick="Maker")
+        test = Community.objects.get(test_of=here.own.community)
+        Community.objects.filter(pk=test.pk).update(name="Tests", topics=[], icon_url=None)
+        CommunitySettings.objects.filter(pk=test.pk).update(thank_you_custom_message="", xp_name="XP")
+        monkeypatch.setattr(here, "all_rows", dump())
+        for action, row in api_rows.TABLE.items():
+            routed, body = ACTIONS[action], _filled(row.body, here.own.ids)
+            path = _path(routed, place=here.own, of={}) + row.query.format(**here.own.ids)
+            answer = ask(here, "nobody", routed.method, path, body, with_key=True)
+            names = set(_arguments(routed)) - {"community_id", "template_id"}
+            if names and answer.status != 404:
+                wrong.append((action, answer.status, answer.body[:200]))
+            wrong += [(action, "says", word) for word in here.hidden_from("nobody") if answer.says(word)]
+            # The test side, which counts its projects, names its community.
+            changed = here.harmed_by({**answer.changes, COMMUNITY: set()})
+            is_harmed = changed or answer.changes.get(COMMUNITY, set()) & here.rows[COMMUNITY]
+            wrong += [(action, "changes", changed)] if is_harmed else []
 
     assert not wrong, "\n".join(map(str, wrong))
 

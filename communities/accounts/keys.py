@@ -104,6 +104,7 @@ def new(request: HttpRequest) -> HttpResponse:
                     description=form.cleaned_data["description"] or None,
                     restricted_to=form.cleaned_data["role"] or None,
                     scope=form.cleaned_data["scope"],
+                    mode=form.cleaned_data["mode"],
                     expires_at=form.expires_at,
                     at=at,
                 )

@@ -57,7 +57,7 @@ class CommunityAdmin(OwnPages[Community], OperationsModelAdmin[Community]):
             address_of=_page_of,
         )
         tools = [("New community", self.address("add"))]
-        return self.draw_list(request, spec, Community.objects.all(), tools, extra_context)
+        return self.draw_list(request, spec, Community.objects.filter(test_of=None), tools, extra_context)
 
     def change_view(
         self,
@@ -68,7 +68,7 @@ class CommunityAdmin(OwnPages[Community], OperationsModelAdmin[Community]):
     ) -> HttpResponse:
         """Redirects to the page of the community's settings, which its admins use too."""
         self._require_superuser(request)
-        community = Community.objects.filter(pk=id_of(object_id) or 0).first()
+        community = Community.objects.filter(pk=id_of(object_id) or 0, test_of=None).first()
         if community is None:
             raise Http404
         return HttpResponseRedirect(_page_of(community))

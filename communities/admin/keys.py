@@ -138,6 +138,7 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
                         description=form.cleaned_data["description"] or None,
                         restricted_to=form.cleaned_data.get("role") or None,
                         scope=form.cleaned_data["scope"],
+                        mode=form.cleaned_data["mode"],
                         expires_at=form.expires_at,
                         at=at,
                     )

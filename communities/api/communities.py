@@ -9,16 +9,18 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.fields import StrictChoiceField
 from communities.gate.pagination import PageIn
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
-from communities.models import Community
+from communities.models import ApiKey, Community
 
 EXAMPLE = {
     "id": "710000000000000001",
     "name": "Harbour Chess Club",
     "platform": "chat",
     "tier": "premium",
+    "mode": "live",
     "bot_credits": 40,
     "locale": "en-GB",
     "icon_url": None,
@@ -32,6 +34,10 @@ EXAMPLE = {
 
 class CommunityOut(serializers.ModelSerializer[Community]):
     id = serializers.CharField()
+    mode = StrictChoiceField(
+        choices=ApiKey.Mode.values,
+        help_text="`test` for a key `cq_test_…`: the community is the test side, with an id of its own.",
+    )
     user_setup_id = serializers.CharField(
         allow_null=True, help_text="Who last completed the setup wizard; null if it never ran."
     )
@@ -68,7 +74,10 @@ class CommunitiesViewSet(CommunityViewSet):
         operation_id="communities_get",
         tags=["Communities"],
         summary="Read a community",
-        description="Returns the key's own community; any other is `404 not_found`.",
+        description=(
+            "Returns the key's own community; any other is `404 not_found`. A test key (`mode` is `test`) "
+            "gets its test side, at the id of its community as well as at the test side's own."
+        ),
         responses=CommunityOut,
         examples=[OpenApiExample("A community", EXAMPLE, response_only=True)],
     )

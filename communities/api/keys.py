@@ -31,6 +31,7 @@ EXAMPLE = {
     "key_prefix": "cq_live_k3Jq0b",
     "role": "admin",
     "scope": "all",
+    "mode": "live",
     "is_active": True,
     "created_at": "2026-01-31T09:30:00Z",
     "last_used_at": None,
@@ -63,6 +64,12 @@ class NewKeyIn(serializers.Serializer[Any]):
         help_text="Restricts the key to some requests: `read` to GET requests, `conversations` to leading "
         "conversations and reading projects and scripts. Other requests are `403`.",
     )
+    mode = StrictChoiceField(
+        choices=ApiKey.Mode.values,
+        default=ApiKey.Mode.LIVE,
+        help_text="`test` makes a key `cq_test_…`. Its projects, responses and webhooks are apart from the "
+        "live ones, and are deleted after 30 days.",
+    )
 
 
 class KeyOut(serializers.Serializer[ApiKey]):
@@ -79,6 +86,7 @@ class KeyOut(serializers.Serializer[ApiKey]):
         "user is no member: the key is refused then.",
     )
     scope = StrictChoiceField(choices=ApiKey.Scope.values, help_text="The requests that it may send.")
+    mode = StrictChoiceField(choices=ApiKey.Mode.values, help_text="Which data it sees: live or test data.")
     is_active = serializers.BooleanField()
     created_at = serializers.DateTimeField()
     last_used_at = serializers.DateTimeField(
@@ -123,6 +131,7 @@ class KeyViewSet(CommunityViewSet):
             "key_prefix": key.key_prefix,
             "role": key.restricted_to if role == Member.Access.ADMIN and key.restricted_to else role,
             "scope": key.scope,
+            "mode": key.mode,
             "is_active": key.is_active_at(self.at),
             "created_at": key.created_at,
             "last_used_at": key.last_used_at,
@@ -168,8 +177,8 @@ class KeyViewSet(CommunityViewSet):
         description=(
             "Creates a key. Only this response contains `key`. The new key belongs to the same user as the "
             "key of the request, and never has a role above its own. A community has at most 50 keys that "
-            "are not revoked: another one is `409 conflict`. Needs the role admin, like everything about "
-            "keys."
+            "are not revoked: another one is `409 conflict`. A test key makes no keys: `403`. Needs the "
+            "role admin, like everything about keys."
         ),
         request=NewKeyIn,
         responses={201: NewKeyOut},
@@ -189,6 +198,7 @@ class KeyViewSet(CommunityViewSet):
             description=body.get("description"),
             restricted_to=body.get("role"),
             scope=body["scope"],
+            mode=body["mode"],
             expires_at=body.get("expires_at"),
             at=self.at,
         )

@@ -41,6 +41,14 @@ class NewKeyForm(TicketForm):
         initial=ApiKey.Scope.ALL.value,
         help_text="A website that only shows results needs no more than reading.",
     )
+    mode = forms.ChoiceField(
+        choices=[(ApiKey.Mode.LIVE.value, "Live data"), (ApiKey.Mode.TEST.value, "Test data")],
+        required=False,
+        widget=forms.RadioSelect,
+        label="What it works with",
+        initial=ApiKey.Mode.LIVE.value,
+        help_text="Test data is apart from everything else here, and is deleted after 30 days.",
+    )
     lifetime = forms.ChoiceField(widget=forms.RadioSelect, label="It works for", initial="365")
     last_day = forms.DateField(
         required=False,
@@ -68,6 +76,9 @@ class NewKeyForm(TicketForm):
 
     def clean_scope(self) -> str:
         return self.cleaned_data["scope"] or ApiKey.Scope.ALL.value
+
+    def clean_mode(self) -> str:
+        return self.cleaned_data["mode"] or ApiKey.Mode.LIVE.value
 
     def clean(self) -> dict[str, Any]:
         values = self.cleaned_data

@@ -35,8 +35,11 @@ INTERVAL_OF_LAST_USE = timedelta(minutes=1)  # `last_used_at` is written at most
 # wait for the lock on a key that is being changed, so the next request records the use.
 _FIND_KEY = """
     WITH valid AS (
-        SELECT key.id, key.key_prefix, key.community_id, key.user_id, member.access, key.restricted_to,
-            key.scope, community.tier, key.expires_at,
+        SELECT key.id, key.key_prefix, key.community_id,
+            CASE key.mode WHEN 'live' THEN key.community_id ELSE (
+                SELECT test.id FROM communities_community AS test WHERE test.test_of_id = key.community_id
+            ) END AS place_id,
+            key.user_id, member.access, key.restricted_to, key.scope, community.tier, key.expires_at,
             CASE WHEN key.digest <> %(digest)s THEN key.previous_expires_at END AS previous_expires_at
         FROM communities_apikey AS key
         JOIN communities_community AS community ON community.id = key.community_id
@@ -52,7 +55,7 @@ _FIND_KEY = """
     ), recorded AS (
         UPDATE communities_apikey SET last_used_at = %(at)s WHERE id IN (SELECT id FROM unrecorded)
     )
-    SELECT * FROM valid
+    SELECT * FROM valid WHERE place_id IS NOT NULL
 """
 _FIND_BY_DIGEST = _FIND_KEY.format(
     selection="""(key.digest = %(digest)s
@@ -65,6 +68,7 @@ _FIND_BY_ID = _FIND_KEY.format(selection="key.id = %(id)s")
 class Caller:
     """An API key that is valid now, and the actor in whose name it acts: its maker, in its community.
 
+    The actor of a test key acts in the test side of `community_id`, the community whose key it is.
     `version` is the latest version of the community's keys that was known before the caller was read from the
     database; None if none was known. `conversation_id` is the conversation of a token; None for a key. `name`
     is the caller's name in the cache.
@@ -74,6 +78,7 @@ class Caller:
     key_prefix: str
     scope: str
     actor: Actor
+    community_id: int
     version: bytes | None = field(default=None, compare=False)
     conversation_id: uuid.UUID | None = None
     name: str = field(default="", compare=False)
@@ -170,7 +175,7 @@ def confirm(caller: Caller, *, version: bytes | None, at: datetime) -> Caller:
         return caller
     caller_cache.forget(caller.name)
     if version != key_versions.CHANGING:
-        caller_cache.note_version(caller.actor.community_id, version)
+        caller_cache.note_version(caller.community_id, version)
     return replace(_look_up(caller.name, at), conversation_id=caller.conversation_id)
 
 
@@ -182,7 +187,7 @@ def _look_up(name: str, at: datetime) -> Caller:
     """
     begun = time.monotonic()
     caller, seconds_left = _find(name, at)
-    version = caller_cache.version_before(begun, caller.actor.community_id)
+    version = caller_cache.version_before(begun, caller.community_id)
     caller = replace(caller, version=version, name=name)
     caller_cache.put(name, caller, seconds=min(SECONDS_IN_CACHE, seconds_left))
     return caller
@@ -198,10 +203,10 @@ def _find(name: str, at: datetime) -> tuple[Caller, float]:
         row = cursor.fetchone()
     if row is None:
         raise InvalidApiKey("This API key is not valid.")
-    api_key_id, prefix, community_id, user_id, access, restricted_to, scope, tier, *expiries = row
+    api_key_id, prefix, community_id, place_id, user_id, access, restricted_to, scope, tier, *expiries = row
     seconds = [(expiry - at).total_seconds() for expiry in expiries if expiry is not None]
     is_restricted = restricted_to is not None and access == Member.Access.ADMIN
     role = restricted_to if is_restricted else access
-    actor = Actor(user_id, role, community_id, tier, ActingKey(api_key_id, prefix))
-    caller = Caller(api_key_id, prefix, scope, actor)
+    actor = Actor(user_id, role, place_id, tier, ActingKey(api_key_id, prefix))
+    caller = Caller(api_key_id, prefix, scope, actor, community_id)
     return caller, min(seconds, default=SECONDS_IN_CACHE)

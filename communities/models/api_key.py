@@ -21,6 +21,10 @@ class ApiKey(models.Model):
     class Restriction(models.TextChoices):
         CREATOR = "creator"
 
+    class Mode(models.TextChoices):
+        LIVE = "live"
+        TEST = "test"
+
     class Scope(models.TextChoices):
         ALL = "all"
         READ = "read"
@@ -28,7 +32,7 @@ class ApiKey(models.Model):
 
     decides_access: ClassVar = frozenset(
         {
-            *("community", "user", "restricted_to", "scope", "digest", "expires_at", "revoked_at"),
+            *("community", "user", "restricted_to", "scope", "mode", "digest", "expires_at", "revoked_at"),
             *("previous_digest", "previous_expires_at"),
         }
     )
@@ -42,6 +46,13 @@ class ApiKey(models.Model):
     description = models.CharField(max_length=1000, null=True, blank=True)  # noqa: DJ001
     restricted_to = models.CharField(max_length=8, choices=Restriction, null=True, blank=True)  # noqa: DJ001
     scope = models.CharField(max_length=13, choices=Scope, default=Scope.ALL, db_default=Scope.ALL)
+    mode = models.CharField(
+        max_length=4,
+        choices=Mode,
+        default=Mode.LIVE,
+        db_default=Mode.LIVE,
+        help_text="A test key acts in the test side of its community.",
+    )
     key_prefix = models.CharField(max_length=14)
     digest = models.CharField(max_length=64, unique=True)
     previous_digest = models.CharField(max_length=64, unique=True, null=True, blank=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
@@ -43,6 +44,15 @@ class Community(models.Model):
     active_project_count = models.PositiveIntegerField(default=0, help_text="Projects live or pending.")
     topics = ArrayField(models.CharField(max_length=50), default=list, blank=True)
     user_setup = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    test_of = models.OneToOneField(
+        "self",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="test_side",
+        help_text="The community in whose place its test keys see this one; null: no test side.",
+    )
 
     objects = AccessQuerySet["Community"].as_manager()
 
@@ -53,7 +63,18 @@ class Community(models.Model):
     def __str__(self) -> str:
         return f"{self.name} ({self.pk})"
 
+    @property
+    def is_test(self) -> bool:
+        """Whether this is the test side of a community, which people are not members of (rule 1.760)."""
+        return self.test_of_id is not None
 
+    @property
+    def mode(self) -> str:
+        """The mode of the keys that see this community."""
+        return "test" if self.is_test else "live"
+
+
+TEST_LIFETIME = timedelta(days=30)  # What test keys made is deleted after this time (rule 12.760).
 MAX_ORIGINS = 20  # A community names at most this many sites.
 
 

@@ -137,7 +137,7 @@ def _read(user: User) -> dict[int, StaffCommunity]:
     own = [_staff_community(row[0], row[1], "admin", *row[3:-1]) for row in rows]
     # The communities are sorted by id, which has an index. Sorting by name would sort a million names for
     # each page.
-    others = Community.objects.exclude(pk__in=[each.id for each in own]).order_by("pk")
+    others = Community.objects.filter(test_of=None).exclude(pk__in=[each.id for each in own]).order_by("pk")
     fields = others.values_list("pk", "name", *_FIELDS)[: max(0, MAX_IN_SWITCHER - len(own))]
     more = [_staff_community(row[0], row[1], "admin", *row[2:]) for row in fields]
     return {each.id: each for each in (*own, *sorted(more, key=lambda each: each.name.casefold()))}
@@ -148,7 +148,8 @@ def _find(request: HttpRequest, community_id: int) -> StaffCommunity | None:
     if community_id in acting or not user_of(request).is_superuser:
         return acting.get(community_id)
     # The row is read, because the switcher contains only some of the communities that a superuser may enter.
-    row = Community.objects.filter(pk=community_id).values_list("pk", "name", *_FIELDS).first()
+    found = Community.objects.filter(pk=community_id, test_of=None)
+    row = found.values_list("pk", "name", *_FIELDS).first()
     if row is None:
         return None
     acting[community_id] = _staff_community(row[0], row[1], "admin", *row[2:])

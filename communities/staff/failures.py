@@ -65,7 +65,10 @@ def failed_work(request: HttpRequest) -> HttpResponse:
         raise Http404
     failures = newest(None if is_of_all or actor is None else actor.community_id, at=timezone.now())
     ids = {each.community_id for each in failures if each.community_id is not None}
-    names = dict(Community.objects.filter(pk__in=ids).values_list("pk", "name")) if is_of_all else {}
+    found = Community.objects.filter(pk__in=ids) if is_of_all else Community.objects.none()
+    tests = set(found.filter(test_of__isnull=False).values_list("pk", flat=True))
+    failures = [each for each in failures if each.community_id not in tests]
+    names = dict(found.values_list("pk", "name"))
     context = {
         **admin.site.each_context(request),
         "title": "Failed work",

@@ -99,6 +99,7 @@ class Page:
     canonical: str = ""  # the address under which search engines may list it; empty if they may not
     look: Look = _NO_LOOK
     logo: Logo | None = None
+    is_test: bool = False  # of a test project, which search engines do not list
     card: str = ""  # the address of the picture that other sites show with a link
 
     @property
@@ -180,13 +181,14 @@ def page_of(
         branding=presentation.get("branding") or "",
         address=f"{address}?{urlencode({'embed': 1, **chosen})}" if is_framed else address,
         is_framed=is_framed,
-        is_listed=at is not None and project.is_public_at(at) and not is_framed,
+        is_listed=at is not None and project.is_public_at(at) and not is_framed and not community.is_test,
         draws_colours=community.tier != Community.TierName.BASIC,
         privacy_url=privacy_url or "",
         keeps_drafts=not project.is_anonymous,
         canonical=web_url(project) if project.indexed else "",
         look=look,
         logo=Logo(logo, community.name) if logo else None,
+        is_test=community.is_test,
     )
 
 

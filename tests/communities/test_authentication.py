@@ -49,7 +49,7 @@ def test_a_key_identifies_the_caller(db: None) -> None:
 
     acting_key = ActingKey(key.pk, key.key_prefix)
     expected = Actor(key.user_id, "creator", key.community_id, "vip", acting_key)
-    assert caller == AuthenticatedCaller(key.pk, key.key_prefix, "all", expected)
+    assert caller == AuthenticatedCaller(key.pk, key.key_prefix, "all", expected, key.community_id)
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,7 @@ def test_a_community_with_everything(db: None) -> None:
         "name": "Harbour Chess Club",
         "platform": "chat",
         "tier": "vip",
+        "mode": "live",
         "bot_credits": 3,
         "locale": "en-GB",
         "icon_url": "https://example.org/icon.png",

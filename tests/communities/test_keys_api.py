@@ -46,6 +46,7 @@ def test_a_key_is_created_and_its_secret_is_shown_once(caller: Caller) -> None:
         "key_prefix": secret[:14],
         "role": "admin",
         "scope": "all",
+        "mode": "live",
         "is_active": True,
         "last_used_at": None,
         "expires_at": None,

@@ -16,6 +16,8 @@ from communities.ground import rounding
 from communities.ground.rounding import Rounding
 from communities.ground.transactions import in_transaction
 from communities.ground.undo_period import UNDO_PERIOD
+from communities.models import Community
+from communities.models.community import TEST_LIFETIME
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
 
@@ -61,6 +63,12 @@ _EVENTS_TO_REMOVE = """
     WHERE type = %s AND created_at <= %s AND body IS NULL
         AND NOT EXISTS (SELECT FROM webhooks_delivery WHERE event_id = event.id AND due_at IS NOT NULL)
     ORDER BY type DESC, created_at, id LIMIT %s FOR UPDATE SKIP LOCKED
+"""
+_EVENTS_OF_TESTS = """
+    SELECT id FROM webhooks_event event
+    WHERE community_id = ANY(%s) AND created_at <= %s AND body IS NULL
+        AND NOT EXISTS (SELECT FROM webhooks_delivery WHERE event_id = event.id AND due_at IS NOT NULL)
+    LIMIT %s FOR UPDATE SKIP LOCKED
 """
 # Their bodies were deleted before, so `_OLD_EVENTS` does not find them.
 _REMOVE_EVENTS_WITH_COUNTS = """
@@ -135,16 +143,22 @@ def delete_bodies(*, at: datetime) -> int:
 
 
 def remove_old(*, at: datetime) -> int:
-    """Remove events that are older than EVENT_DAYS, with their deliveries. Returns the number of events.
+    """Remove events that are older than EVENT_DAYS, of test sides 30 days, with their deliveries.
 
-    Events whose body is still there, or of which a delivery is due, stay for the next run of `delete_bodies`.
+    Returns the number of events. Those whose body is still there, or of which a delivery is due, stay for
+    the next run of `delete_bodies`.
     """
     oldest, total = at - timedelta(days=settings.EVENT_DAYS), 0
-    for type in EventType:
+    tests = list(Community.objects.filter(test_of__isnull=False).values_list("pk", flat=True))
+    selections: list[tuple[str, list[Any]]] = [
+        *((_EVENTS_TO_REMOVE, [type.value, oldest]) for type in EventType),
+        (_EVENTS_OF_TESTS, [tests, at - TEST_LIFETIME]),
+    ]
+    for selection, values in selections:
         last = BATCH_SIZE
         while last == BATCH_SIZE:
             with in_transaction, connection.cursor() as cursor:
-                cursor.execute(_EVENTS_TO_REMOVE, [type.value, oldest, BATCH_SIZE])
+                cursor.execute(selection, [*values, BATCH_SIZE])
                 ids = [row[0] for row in cursor.fetchall()]
                 cursor.execute("DELETE FROM webhooks_delivery WHERE event_id = ANY(%s)", [ids])
                 cursor.execute("DELETE FROM webhooks_event WHERE id = ANY(%s)", [ids])
@@ -193,11 +207,14 @@ def settle_anonymous_deliveries(*, at: datetime) -> int:
 
 
 def remove_deleted(*, at: datetime) -> int:
-    """Remove webhooks an hour after their deletion, with their deliveries.
+    """Remove webhooks an hour after their deletion, with their deliveries. Those of test sides are deleted
+    after 30 days.
 
     Events that no other webhook received stay until they are 30 days old. Secrets are deleted as soon as the
     deletion cannot be undone. Returns the number of webhooks removed.
     """
+    old_tests = Webhook.objects.filter(community__test_of__isnull=False, created_at__lte=at - TEST_LIFETIME)
+    old_tests.filter(deleted_at=None).update(deleted_at=at - UNDO_PERIOD, is_active=False)
     beyond_undo = Webhook.objects.filter(deleted_at__lte=at - UNDO_PERIOD).exclude(sealed_secret=b"")
     beyond_undo.update(sealed_secret=b"", sealed_previous_secret=None, previous_secret_expires_at=None)
     deleted = Webhook.objects.filter(deleted_at__lte=at - REMOVAL_DELAY).order_by("pk")

@@ -31,7 +31,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         name = require_name(options["name"])
         community_id, at = options["community"], timezone.now()
-        if not Community.objects.filter(pk=community_id).exists():
+        if not Community.objects.filter(pk=community_id, test_of=None).exists():
             raise CommandError(f"--community {community_id} does not exist.")
         if options["member"] is None:
             member = members.create_member(

@@ -20,7 +20,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         name = require_name(options["name"])
-        if not Community.objects.filter(pk=options["community"]).exists():
+        if not Community.objects.filter(pk=options["community"], test_of=None).exists():
             raise CommandError(f"--community {options['community']} does not exist.")
         member = members.create_member(
             community_id=options["community"],

@@ -9,23 +9,23 @@ from datetime import datetime, timedelta
 
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
-from communities.ground.errors import Conflict, NotFound, refuse
+from communities.ground.errors import Conflict, Forbidden, NotFound, refuse
 from communities.ground.rounding import Rounding
 from communities.ground.transactions import in_transaction
 from communities.models import ApiKey, Community, Member
 from communities.services.api_keys import key_notices
+from communities.services.tenants import communities
 from communities.services.trail import audit
 
-LIVE_PREFIX = "cq_live_"
 PREFIX_LENGTH = 14
 MAX_KEYS = 50
 _RANKS = (None, Member.Access.MEMBER, Member.Access.CREATOR, Member.Access.ADMIN)
 ROTATED_SECRET_LIFETIME = timedelta(hours=24)
 
 
-def new_secret() -> str:
-    """Return the prefix of live keys and 43 random URL-safe characters (256 bits)."""
-    return LIVE_PREFIX + secrets.token_urlsafe(32)
+def new_secret(mode: str = ApiKey.Mode.LIVE) -> str:
+    """Return the prefix of keys of this mode and 43 random URL-safe characters (256 bits)."""
+    return f"cq_{mode}_{secrets.token_urlsafe(32)}"
 
 
 def digest_of(secret: str) -> str:
@@ -44,20 +44,26 @@ def create_key(
     description: str | None = None,
     restricted_to: str | None = None,
     scope: str = ApiKey.Scope.ALL,
+    mode: str = ApiKey.Mode.LIVE,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
     """Create a key of this user, and return it with its secret (rule 1.25). Without an `actor` a command
     creates it.
 
-    Its owner gets a mail. Refuses an expiry in the past, and more than 50 keys that are not revoked.
+    Its owner gets a mail. The first test key of a community makes its test side. Refuses an expiry in the
+    past, and more than 50 keys that are not revoked. Raises Forbidden for a test key, which makes no keys.
     """
     if expires_at is not None and expires_at <= at:
         refuse("expires_at", "in_past", "`expires_at` must be in the future.")
     # The lock ensures that two concurrent requests cannot both create the 50th key.
-    Community.objects.select_for_update(no_key=True).get(pk=community_id)
+    community = Community.objects.select_for_update(no_key=True).get(pk=community_id)
+    if community.is_test:
+        raise Forbidden("A test key makes no keys: use a live key, or the account area.")
     if ApiKey.objects.filter(community_id=community_id, revoked_at__isnull=True).count() >= MAX_KEYS:
         raise Conflict(f"A community has at most {MAX_KEYS} API keys: revoke one first.")
-    secret = new_secret()
+    if mode == ApiKey.Mode.TEST:
+        communities.make_test_side(community, at=at)
+    secret = new_secret(mode)
     key = ApiKey.objects.create(
         community_id=community_id,
         user_id=user_id,
@@ -65,12 +71,19 @@ def create_key(
         description=description,
         restricted_to=restricted_to,
         scope=scope,
+        mode=mode,
         key_prefix=secret[:PREFIX_LENGTH],
         digest=digest_of(secret),
         created_at=at,
         expires_at=expires_at,
     )
-    after = {**_shown(key), "role": restricted_to, "scope": scope, "expires_at": expires_at}
+    after = {
+        **_shown(key),
+        "role": restricted_to,
+        "scope": scope,
+        "mode": mode,
+        "expires_at": expires_at,
+    }
     audit.record(actor=actor, action=Action.API_KEY_CREATED, on=_subject(key), at=at, after=after)
     key_notices.tell_of_new_key(key, at=at)
     return key, secret
@@ -86,7 +99,7 @@ def rotate_key(*, actor: Actor, key_id: int, at: datetime) -> tuple[ApiKey, str]
     key = _locked(actor.community_id, key_id)
     if not key.is_active_at(at):
         raise Conflict("This API key is revoked or expired.")
-    secret, before = new_secret(), _shown(key)
+    secret, before = new_secret(key.mode), _shown(key)
     key.previous_digest, key.previous_expires_at = key.digest, at + ROTATED_SECRET_LIFETIME
     key.digest, key.key_prefix = digest_of(secret), secret[:PREFIX_LENGTH]
     key.rotated_by_id, key.rotated_at = actor.user_id, at

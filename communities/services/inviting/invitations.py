@@ -454,7 +454,7 @@ def _use(link: Invitation) -> None:
 
 def open_community(*, community_id: int) -> Community | None:
     """A community that lets anybody sign up; None for others."""
-    return Community.objects.filter(pk=community_id, settings__allow_sign_up=True).first()
+    return Community.objects.filter(pk=community_id, settings__allow_sign_up=True, test_of=None).first()
 
 
 @again_after_deadlock

@@ -42,6 +42,7 @@ _WRITTEN = """
     FROM communities_identity own
     JOIN communities_identity written
         ON (written.provider, written.platform_id) = (own.provider, own.platform_id)
+    JOIN communities_community place ON place.id = written.community_id AND place.test_of_id IS NULL
     JOIN communities_user person ON person.id = written.user_id
     WHERE own.user_id = %(user)s AND own.community_id IS NULL AND written.community_id IS NOT NULL
         AND (%(community)s::bigint IS NULL OR written.community_id = %(community)s) AND person.is_active
@@ -317,7 +318,8 @@ def _locked(provider: str, platform_id: str, *, community_id: int | None = None)
     again.
     """
     account = Identity.objects.filter(provider=provider, platform_id=platform_id).select_related("user")
-    written = account.filter(community__isnull=False, user__is_staff=False).order_by("user_id")
+    written = account.filter(community__isnull=False, community__test_of=None, user__is_staff=False)
+    written = written.order_by("user_id")
     if community_id is not None:
         written = written.filter(community_id=community_id)
     proven = account.filter(community__isnull=True)

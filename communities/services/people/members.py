@@ -20,6 +20,10 @@ from communities.services.trail import audit
 from communities.services.trail.audit import Subject
 
 _LOCKS = "communities.members.lock_user"
+# Whether test keys made this user (rule 1.765): a member or a respondent of a test side.
+OF_TESTS = Exists(Member.objects.filter(user=OuterRef("pk"), community__test_of__isnull=False)) | Exists(
+    Identity.objects.filter(user=OuterRef("pk"), community__test_of__isnull=False)
+)
 
 
 class NoSuchMember(NotFound):

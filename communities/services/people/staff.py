@@ -15,7 +15,7 @@ from communities.ground.audit_actions import Action
 from communities.ground.transactions import in_transaction
 from communities.models import Community, Member, User
 from communities.services.people import project_grants
-from communities.services.people.members import subject_of
+from communities.services.people.members import OF_TESTS, subject_of
 from communities.services.trail import audit
 from communities.services.trail.audit import Values
 
@@ -45,10 +45,12 @@ def actor_of(*, user_id: int, community_id: int) -> Actor | None:
 
 
 def users_to_view(*, staff: User) -> QuerySet[User]:
-    """The users that staff may view: the present members of the communities they administer."""
+    """The users that staff may view: the present members of the communities they administer, for superusers
+    all but those of test sides.
+    """
     users: QuerySet[User] = User.objects.all()
     if staff.is_superuser:
-        return users
+        return users.exclude(OF_TESTS)
     theirs = Member.objects.filter(community_id__in=communities_of_admin(staff), left_at__isnull=True)
     return users.filter(pk__in=theirs.values("user_id"))
 

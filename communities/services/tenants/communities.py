@@ -20,6 +20,7 @@ from communities.services.trail import audit
 # snowflakes of the same millisecond.
 SNOWFLAKE_EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
 SNOWFLAKE_BITS = 22
+OF_BOTH_SIDES = ("name", "platform", "tier", "locale", "icon_url", "topics")
 MAX_CREDITS = 2**31 - 1  # The database column allows no larger number.
 
 
@@ -61,6 +62,20 @@ def create_community(
     return community
 
 
+def make_test_side(community: Community, *, at: datetime) -> None:
+    """Make the community in which the test keys of a locked community act, unless it has one (rule 1.760).
+
+    All that separates communities separates the two. Nobody is a member of it, and it has no credits.
+    """
+    values = {name: getattr(community, name) for name in OF_BOTH_SIDES}
+    test, is_new = Community.objects.get_or_create(
+        test_of=community, defaults={**values, "id": propose_id(at=at), "created_date": at}
+    )
+    if is_new:
+        own: Mapping[str, Any] = CommunitySettings.objects.filter(pk=community.pk).values().first() or {}
+        CommunitySettings.objects.create(**{**own, "community_id": test.pk, "allow_sign_up": False})
+
+
 @in_transaction
 def change_community(
     *, actor: Actor, changes: Mapping[str, Any], credits_change: int = 0, at: datetime
@@ -78,6 +93,8 @@ def change_community(
         setattr(row, name, value)
     if after:
         row.save(update_fields=list(after))
+    if changes:
+        Community.objects.filter(test_of=row).update(**changes)
     copies.want(community_id=row.pk, addresses=[changes.get("icon_url")])
     audit.record_change(
         actor=actor,

@@ -29,7 +29,8 @@ from communities.ground.audit_actions import Action
 from communities.ground.rounding import Rounding
 from communities.ground.statements import prepared
 from communities.ground.transactions import in_transaction
-from communities.models import AuditEntry
+from communities.models import AuditEntry, Community
+from communities.models.community import TEST_LIFETIME
 from communities.services.trail import presence
 from communities.services.trail.presence import IS_PRESENT, LOCKED_ACTOR
 
@@ -95,7 +96,9 @@ _ERASE_OBJECT = """
 """
 _DELETE = """
     DELETE FROM communities_auditentry WHERE id = ANY(ARRAY(
-        SELECT id FROM communities_auditentry WHERE happened_at < %s LIMIT %s FOR UPDATE SKIP LOCKED
+        SELECT id FROM communities_auditentry
+        WHERE happened_at < %s AND (%s::bigint[] IS NULL OR community_id = ANY(%s::bigint[]))
+        LIMIT %s FOR UPDATE SKIP LOCKED
     ))
 """
 
@@ -291,23 +294,31 @@ def _new_pseudonym() -> str:
 
 
 def delete_old(*, at: datetime) -> int:
-    """Delete entries that are older than AUDIT_DAYS, and return how many. Safe to run twice.
+    """Delete entries that are older than AUDIT_DAYS, in test sides than 30 days, and return how many. Safe to
+    run twice.
 
     Django's own log of the admin is as old at most.
     """
     since = at - timedelta(days=settings.AUDIT_DAYS)
-    deleted, last = 0, BATCH_SIZE
-    while last == BATCH_SIZE:
-        with in_transaction, connection.cursor() as cursor:
-            _allow("colloquy.audit_kept_since", since.isoformat())
-            cursor.execute(_DELETE, [since, BATCH_SIZE])
-            last = cursor.rowcount
-            _allow("colloquy.audit_kept_since", "")
-        deleted += last
+    tests = list(Community.objects.filter(test_of__isnull=False).values_list("pk", flat=True))
+    deleted = _delete_before(since, None) + _delete_before(at - TEST_LIFETIME, tests)
     entries = apps.get_model("admin", "LogEntry")._default_manager
     old = entries.filter(action_time__lt=since)
     while ids := list(old.values_list("pk", flat=True)[:BATCH_SIZE]):
         old.filter(pk__in=ids).delete()
+    return deleted
+
+
+def _delete_before(since: datetime, community_ids: list[int] | None) -> int:
+    """Delete the entries before a moment: those of these communities, or all."""
+    deleted, last = 0, BATCH_SIZE
+    while last == BATCH_SIZE:
+        with in_transaction, connection.cursor() as cursor:
+            _allow("colloquy.audit_kept_since", since.isoformat())
+            cursor.execute(_DELETE, [since, community_ids, community_ids, BATCH_SIZE])
+            last = cursor.rowcount
+            _allow("colloquy.audit_kept_since", "")
+        deleted += last
     return deleted
 
 

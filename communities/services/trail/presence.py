@@ -21,11 +21,14 @@ from communities.ground.statements import prepared
 from communities.ground.transactions import in_transaction
 
 # Two parts of a WITH clause. Their values are `community_id`, `actor_id` and `api_key_id`. A key acts for a
-# member, never for a superuser without a membership.
+# member, never for a superuser without a membership. Who acts in a test side is a member of its community.
 LOCKED_ACTOR = """
     membership AS (
         SELECT here.user_id, here.nick FROM communities_member here
-        WHERE here.community_id = %(community_id)s::bigint AND here.user_id = %(actor_id)s::bigint
+        WHERE here.community_id = (
+                SELECT coalesce(place.test_of_id, place.id) FROM communities_community place
+                WHERE place.id = %(community_id)s::bigint
+            ) AND here.user_id = %(actor_id)s::bigint
         FOR KEY SHARE
     ), superuser AS (
         SELECT person.id FROM communities_user person

@@ -150,7 +150,7 @@ def _look_back(visit: Visit, view: ConversationView, do: str) -> Outcome:
         case "ask-retract" if may_change:
             return Outcome(notices.take_back)
         case "copy" | "mail" if view.is_completed and visit.has_copies:
-            return _copy(visit, view, mails=do == "mail" and visit.project.mail_copy)
+            return _copy(visit, view, mails=do == "mail" and visit.mails_copies)
         case "hide" if view.is_completed:
             visit.hide()
             screen = partial(outcomes.answered, visit)
@@ -285,7 +285,7 @@ def _raw_answer(visit: Visit, block: Block) -> Mapping[str, object]:
 
 def _copy(visit: Visit, view: ConversationView, *, mails: bool) -> Outcome:
     """Show all answers of a conversation that is over, or mail them."""
-    draw = partial(endings.copy, view, mails=visit.project.mail_copy, address=visit.own_address)
+    draw = partial(endings.copy, view, mails=visit.mails_copies, address=visit.own_address)
     if not mails:
         return Outcome(draw, f"{visit.page.address}?{outcomes.COPY}=1#step")
     to = visit.request.POST.get("email", "").strip()

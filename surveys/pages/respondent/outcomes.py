@@ -67,7 +67,7 @@ def show(visit: Visit) -> Screen:
             if CHANGE in request.GET and visit.is_live and project.change_poll:
                 return screens.vote_again(view, visit.page)
             if COPY in request.GET and visit.has_copies:
-                return endings.copy(view, mails=project.mail_copy, address=visit.own_address)
+                return endings.copy(view, mails=visit.mails_copies, address=visit.own_address)
             note = "" if follows_a_form else _answered_already(visit)
             return endings.end(view, votes=visit.votes, note=note)
         if visit.is_live:

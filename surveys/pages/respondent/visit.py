@@ -167,7 +167,12 @@ class Visit:
     @property
     def own_address(self) -> str:
         """The confirmed address of the signed-in person, if the project mails copies."""
-        return copies.own_address(user_id=self.signed_in_id) if self.project.mail_copy else ""
+        return copies.own_address(user_id=self.signed_in_id) if self.mails_copies else ""
+
+    @property
+    def mails_copies(self) -> bool:
+        """Whether the page mails copies of answers; a test sends no mails (rule 1.764)."""
+        return self.project.mail_copy and not self.page.is_test
 
     @property
     def votes(self) -> Votes:

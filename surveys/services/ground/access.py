@@ -16,6 +16,7 @@ from django.conf import settings
 
 from communities.ground.actors import Actor, Level
 from communities.ground.errors import Forbidden, NotFound, TierRequired
+from communities.models import Community
 from surveys.engine.language import piping
 from surveys.engine.script import Violation
 from surveys.models import Conversation, Project
@@ -142,10 +143,14 @@ def may_clone(*, actor: Actor, project: Project, at: datetime) -> bool:
     ones of others.
 
     Drafts and private projects of other communities cannot be copied, whatever their flag says (rule 2.16).
+    Test keys copy nothing of the live side, and nobody else copies test projects (rule 1.762).
     """
     if project.community_id == actor.community_id:
         return may_see(actor=actor, project=project, at=at)
-    return project.is_cloneable and project.is_public_at(at)
+    between_tests = Community.objects.filter(
+        pk__in=[project.community_id, actor.community_id], test_of__isnull=False
+    )
+    return project.is_cloneable and project.is_public_at(at) and not between_tests.exists()
 
 
 def may_read_solutions(*, actor: Actor, project: Project | None = None) -> bool:

@@ -181,6 +181,7 @@ def read(*, user_id: int, response_id: uuid.UUID, at: datetime, start: int = 0) 
 
 def _own(user_id: int) -> Any:
     own = Conversation.objects.filter(user_id=user_id, project__deleted_at__isnull=True)
+    own = own.filter(project__community__test_of=None)
     return own.select_related("project__community").defer("state", "packed")
 
 

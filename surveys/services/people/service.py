@@ -22,7 +22,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, islice
 from typing import Any
@@ -34,6 +34,8 @@ from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import Conflict
 from communities.ground.transactions import again_after_deadlock, in_transaction
+from communities.models import Community, User
+from communities.models.community import TEST_LIFETIME
 from communities.services.people import identities, invitation_access, members
 from communities.services.people import personal_data as membership_data
 from communities.services.people.personal_data import Person
@@ -44,6 +46,7 @@ from surveys.services.ai_work import draft_generation
 from surveys.services.conversations import anonymous_rows, gifts, repository, unsent_answers
 from surveys.services.drafts import service as drafts
 from surveys.services.ground import anonymity, feed_order
+from surveys.services.ground.batches import change_each
 from surveys.services.links import reminders
 from surveys.services.links import service as links
 from surveys.services.responses import service as responses
@@ -59,6 +62,7 @@ class StillReferredTo(Exception):
     """A row still refers to the user to delete, because this module does not know its table."""
 
 
+MOST_OLD_TESTS = 1_000  # people whom one run erases at most; the next run takes the rest
 _COMPLETED = """
     SELECT done.project_id, done.completions, done.last_session
     FROM unnest(%s::bigint[], %s::text[]) AS theirs(project_id, hash)
@@ -249,6 +253,34 @@ def erase_account(*, user_id: int, at: datetime) -> None:
         raise StillReferredTo(user_id)
 
 
+def erase_old_tests(*, at: datetime) -> int:
+    """Erase the members and respondents whom test keys made more than 30 days ago. Returns how many."""
+    old = User.objects.filter(members.OF_TESTS, date_joined__lte=at - TEST_LIFETIME)
+    return change_each(
+        old.order_by("pk"),
+        lambda user_id: _erase_test(user_id, at=at),
+        most=MOST_OLD_TESTS,
+        fault="people.fault",
+        key_name="user_id",
+    )
+
+
+@again_after_deadlock
+@in_transaction
+def _erase_test(user_id: int, *, at: datetime) -> bool:
+    """Erase a user from test sides alone. Whoever can sign in keeps their account."""
+    identities.lock_owners(user_id)
+    known = Community.objects.filter(pk__in=membership_data.communities_of(user_id=user_id))
+    for community_id in known.filter(test_of__isnull=False).values_list("pk", flat=True):
+        person = membership_data.leaving_person(user_id=user_id, community_id=community_id)
+        _erase(person, actor=None, at=at)
+        if person.member_id is None:  # a respondent, whom only an external id names
+            membership_data.erase_member(community_id=community_id, member_id=0, user_id=user_id)
+    if not identities.can_sign_in(user_id=user_id):
+        membership_data.erase_user(user_id=user_id)
+    return True
+
+
 def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
     community_id, user_id, member_id = person.community_id, person.user_id, person.member_id
     with connection.cursor() as cursor:
@@ -295,6 +327,8 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
         repository.note_change(project_id=project_id)
     if member_id is not None:
         events.member_erased(community_id=community_id, member_id=member_id, at=at)
+    for test_id in Community.objects.filter(test_of=community_id).values_list("pk", flat=True):
+        _erase(replace(person, community_id=test_id, member_id=None, external_ids=()), actor=None, at=at)
 
 
 def _leave_projects(*, community_id: int, user_id: int) -> None:

@@ -17,6 +17,7 @@ from communities.ground.audit_actions import Action
 from communities.ground.errors import Conflict, NotFound
 from communities.ground.transactions import in_transaction
 from communities.ground.undo_period import UNDO_PERIOD
+from communities.models.community import TEST_LIFETIME
 from surveys.models import Project
 from surveys.services import events
 from surveys.services.ground import access, history, lookup
@@ -91,6 +92,34 @@ def delete_overdue(*, at: datetime) -> int:
         fault="removal.fault",
         key_name="project_id",
     )
+
+
+def delete_old_tests(*, at: datetime) -> int:
+    """Hide the projects that test keys made more than 30 days ago, also open ones, so that `delete_overdue`
+    deletes them for good. Returns how many.
+    """
+    old = Project.objects.filter(community__test_of__isnull=False, created_at__lte=at - TEST_LIFETIME)
+    return change_each(
+        old.order_by("pk"),
+        lambda project_id: _give_up(project_id, at=at),
+        most=BATCH,
+        fault="removal.fault",
+        key_name="project_id",
+    )
+
+
+@in_transaction
+def _give_up(project_id: int, *, at: datetime) -> bool:
+    project = Project.objects.select_for_update(skip_locked=True).filter(pk=project_id).first()
+    if project is None:
+        return False
+    schedule.settle(project, at=at)
+    if project.is_live_at(at) or project.is_pending_at(at):
+        communities.count_projects(community_id=project.community_id, active=-1)
+    project.status, project.opens_at, project.closes_at = Project.Status.INACTIVE, None, None
+    project.deleted_at = at - UNDO_PERIOD
+    project.save(update_fields=[*schedule.STATE, "deleted_at"])
+    return True
 
 
 def _delete_in_batches(project_id: int, *, at: datetime) -> bool:

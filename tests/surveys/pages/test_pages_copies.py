@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,9 +15,12 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
-from communities.models import Mail
+from communities.ground.errors import Conflict
+from communities.models import Community, Mail
 from communities.services.mail import recipients
+from communities.services.tenants import communities
 from surveys.models import Conversation, Project
+from surveys.services.responses import copies
 from tests.support.concurrency import BackgroundCall, held_elsewhere
 from tests.support.mails import confirm, written
 from tests.support.surveys import scenario
@@ -111,6 +115,27 @@ def test_an_account_gets_its_answers_at_its_confirmed_address() -> None:
     assert mail["subject"] == "Your answers: Tea?"
     assert "Why now?: My <own> words" in mail["text"]
     assert "&lt;own&gt;" in mail["html"]
+
+
+def test_a_test_mails_no_copies() -> None:
+    """Rule 1.764."""
+    made = scenario.project(TEXT, mail_copy=True)
+    communities.make_test_side(made.community, at=made.created_at)
+    made.community = Community.objects.get(test_of=made.community)
+    made.save(update_fields=["community"])
+    member = scenario.member("Ann")
+    confirm(member, "ann@example.org")
+
+    visitors = [ended(made), ended(made, signed_in=member.user)]
+    offers = ['type="email"' in visitor.send("copy").page for visitor in visitors]
+    for visitor, to in zip(visitors, (TO, "ann@example.org"), strict=True):
+        visitor.send("mail", email=to)
+        view: Any = SimpleNamespace(project=made)
+        with pytest.raises(Conflict):
+            copies.send(view, to=to, user_id=member.user_id, at=made.created_at)
+
+    assert offers == [False, False]
+    assert not Mail.objects.exists()
 
 
 @pytest.mark.parametrize("options", [{}, {"htmx": True}, {"is_framed": True}])

@@ -101,7 +101,8 @@ def _login(options: argparse.Namespace) -> None:
     # The file is readable for nobody else from its first byte on.
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         json.dump({"url": options.url, "key": key, "community": community["id"]}, file)
-    _say(f"The key of {community['name']} is stored in {path}.")
+    kind = "test key" if community["mode"] == "test" else "key"
+    _say(f"The {kind} of {community['name']} is stored in {path}.")
 
 
 def _list_projects(options: argparse.Namespace) -> None:

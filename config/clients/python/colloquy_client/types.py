@@ -299,6 +299,7 @@ class ApiKey(TypedDict):
     key_prefix: str
     role: Role | None
     scope: Scope
+    mode: ApiKeyMode
     is_active: bool
     created_at: str
     last_used_at: str | None
@@ -311,6 +312,9 @@ class ApiKey(TypedDict):
 class ApiKeyList(TypedDict):
     data: list[ApiKey]
     pagination: Pagination
+
+
+ApiKeyMode: TypeAlias = Literal["live", "test"]
 
 
 class Attempt(TypedDict):
@@ -486,6 +490,7 @@ class Community(TypedDict):
     name: str
     platform: Literal["chat"]
     tier: CommunityTier
+    mode: ApiKeyMode
     bot_credits: int
     locale: str | None
     icon_url: str | None
@@ -1107,6 +1112,7 @@ class NewApiKey(TypedDict):
     key_prefix: str
     role: Role | None
     scope: Scope
+    mode: ApiKeyMode
     is_active: bool
     created_at: str
     last_used_at: str | None
@@ -1123,6 +1129,7 @@ class NewApiKeyRequest(TypedDict):
     expires_at: NotRequired[str | None]
     role: NotRequired[Literal["creator", None]]
     scope: NotRequired[Scope]
+    mode: NotRequired[ApiKeyMode]
 
 
 class NewMemberRequest(TypedDict):
