@@ -231,13 +231,13 @@ def leading_out(block: Block) -> list[str]:
 
 
 def has_link(text: str | None) -> bool:
-    """Whether a text may have a link."""
-    return bool(text) and "](" in str(text)
+    """Whether a text may have a link. Chat makes one of an address without a label, too."""
+    return bool(text) and ("](" in str(text) or piping.BARE_ADDRESS.search(str(text)) is not None)
 
 
 def has_token_in_link(text: str | None, script: Script) -> bool:
     """Whether the address of a link in a text has a token, by which another site could learn an answer."""
-    if not text or "](" not in text:
+    if not text or not has_link(text):
         return False
 
     def is_known(name: str) -> bool:

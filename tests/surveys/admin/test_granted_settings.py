@@ -54,6 +54,7 @@ VALUES: dict[str, tuple[Any, str]] = {
     "indexed": (True, OPEN),
 }
 VIDEO = "https://vimeo.com/76979871"
+BARE = "Read https://collector.example/no, please."
 OTHER_MODE = {"anonymous": "transparent", "semi-private": "transparent", "transparent": "semi-private"}
 
 
@@ -277,10 +278,11 @@ def test_gifts_by_a_score_depend_on_answers_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "leading", [{"prompt": "[Read this](https://collector.example/no)"}, {"video_url": VIDEO}]
+    "leading",
+    [{"prompt": "[Read this](https://collector.example/no)"}, {"prompt": BARE}, {"video_url": VIDEO}],
 )
 def test_editors_write_no_link_into_what_some_see(leading: dict[str, str]) -> None:
-    """Rules 1.90 and 1.700."""
+    """Rules 1.90, 1.700 and 6.702."""
     project = draft(privacy_mode="semi-private")
     assert written(project, BRANCH, level=Level.OWN) == set()
 
@@ -296,13 +298,14 @@ def test_every_address_of_a_block_leads_out_or_is_copied() -> None:
 
 
 def test_no_link_on_an_anonymous_project_depends_on_answers() -> None:
-    """Rules 1.154 and 1.700."""
+    """Rules 1.154, 1.700 and 6.702."""
     project = draft(privacy_mode="anonymous", hidden_fields={"team": ["a", "b"]})
     link = {**BRANCH, "prompt": "[Read this](https://collector.example/no)"}
     right = {**Q, "correct_answer_index": 0, "when_correct": "[Right](https://collector.example/right)"}
 
     assert written(project, link, level=Level.OWN) == {"blocks[1].precondition"}
-    assert written(project, {**BRANCH, "video_url": VIDEO}, level=Level.OWN) == {"blocks[1].precondition"}
+    for leading in ({"prompt": BARE}, {"video_url": VIDEO}):
+        assert written(project, {**BRANCH, **leading}, level=Level.OWN) == {"blocks[1].precondition"}
     assert written(project, right, level=Level.OWN) == {"blocks[1].when_correct"}
     assert written(project, BRANCH, level=Level.OWN) == set()
     assert (

@@ -37,6 +37,7 @@ GIFT |= {"action_config": {"xp_amount": 1}}
 LINK = {"type": "content_block", "name": "more", "prompt": "[Read](https://tracker.example/)"}
 LINK |= {"video_url": "https://vimeo.com/76979871"}
 THANKS = "Thanks! [Go on](https://tracker.example/)"
+BARE = ", or https://tracker.example/"
 XP = {"use_xp": True, "achievement_enabled": True, "achievement_name": "Answered"}
 # What depends on answers, and what may be written on an anonymous project, of a gift, a link and the thanks:
 # `quotas` themselves are refused (-), the block is (x), or nothing is.
@@ -228,18 +229,18 @@ def test_no_limit_of_an_anonymous_project_counts_those_alone_who_are_not_screene
 
 @pytest.mark.parametrize("settings", [WORDS, {}])
 def test_the_thanks_of_a_community_lose_their_links_where_ends_name_answers(settings: Json) -> None:
-    """Rule 1.182."""
+    """Rules 1.182 and 6.702."""
     caller = Caller()
     common = CommunitySettings.ThankYouType.CUSTOM
     CommunitySettings.objects.filter(community=caller.community).update(
-        thank_you_type=common, thank_you_custom_message=f"*Good.* {THANKS}"
+        thank_you_type=common, thank_you_custom_message=f"*Good.* {THANKS}{BARE}"
     )
     project = caller.make_open(COLOUR, delivery=WEB, settings=anonymous(settings))
     path = f"/projects/{project['id']}"
 
     shown = Talk(caller, project).answer("green")
 
-    words = "Good. Thanks! Go on" if settings else f"*Good.* {THANKS}"
+    words = "Good. Thanks! Go on, or" if settings else f"*Good.* {THANKS}{BARE}"
     assert (shown["thank_you"], shown["outro"][0]["prompt"]) == (words, words)
     blocks = stored(caller, project)
     assert caller.put(f"{path}/script", {"blocks": blocks}).status_code == 200
