@@ -57,8 +57,8 @@ _AROUND_NOTHING: tuple[tuple[regex.Pattern[str], str | Callable[[regex.Match[str
 # that is an ASCII letter or digit, and for any other. Together they are a pair for each value.
 WORD, OTHER = "\ufdd0", "\ufdd1"
 STAND_INS = re.compile(f"[{WORD}{OTHER}]{{2}}")
+BARE_ADDRESS = re.compile(r"https?://\S*", re.IGNORECASE)  # the chat makes a link of it
 # What stands for a value in the address of a link, with its place among such values
-BARE_ADDRESS = re.compile(r"https?://\S*", re.IGNORECASE)
 _IN_ADDRESSES = re.compile("xqz([0-9]+)zqx")
 _BEGINS_WITH_NOTHING = re.compile(rf"^\0[,:;]? +({STAND_INS.pattern})", re.MULTILINE)
 

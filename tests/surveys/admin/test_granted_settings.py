@@ -340,6 +340,26 @@ def test_editors_leave_what_a_dashboard_selects() -> None:
     assert board.where == 'secret = "red"'
 
 
+def test_editors_leave_the_points_by_which_a_dashboard_selects() -> None:
+    """Rule 1.701. Points count where a score is named, and so does the correct answer."""
+    project = draft(privacy_mode="semi-private", scoring_enabled=True)
+    points = {"type": "single_punch", "name": "ill", "prompt": "Ill?"}
+    options = [{"value": "yes", "score_values": {"total": 2}}, {"value": "no"}]
+    assert written(project, {**points, "options": options}, level=Level.OWN) == set()
+    board = Dashboard.objects.create(project=project, where="score > 1", is_shared=True)
+    swapped = changed("ill", options=[{"value": "yes"}, {**options[0], "value": "no"}])
+    right = changed("ill", correct_answer_index=1)
+    other = {**points, "name": "tired", "options": options}
+
+    for change in (swapped, right):
+        assert written(project, to=change) == {"blocks"}
+    assert written(project, other) == {"blocks"}
+    assert written(project, to=changed("ill", prompt="Are you ill?")) == set()
+    board.where = 'ill = "yes"'
+    board.save()
+    assert written(project, to=right) == set()
+
+
 def test_editors_give_no_meaning_to_a_condition_without_one() -> None:
     """Rule 1.152, for a dashboard whose script an earlier version let change without it."""
     project = draft(privacy_mode="semi-private")
