@@ -9,6 +9,7 @@ thousand tokens, and an answer ten thousand characters.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Self
@@ -56,6 +57,7 @@ _AROUND_NOTHING: tuple[tuple[regex.Pattern[str], str | Callable[[regex.Match[str
 # that is an ASCII letter or digit, and for any other. Together they are a pair for each value.
 WORD, OTHER = "\ufdd0", "\ufdd1"
 STAND_INS = re.compile(f"[{WORD}{OTHER}]{{2}}")
+BARE_ADDRESS = re.compile(r"https?://\S*", re.IGNORECASE)  # the chat makes a link of it
 # What stands for a value in the address of a link, with its place among such values
 _IN_ADDRESSES = re.compile("xqz([0-9]+)zqx")
 _BEGINS_WITH_NOTHING = re.compile(rf"^\0[,:;]? +({STAND_INS.pattern})", re.MULTILINE)
@@ -125,12 +127,21 @@ def mentions(text: str) -> tuple[Mention, ...]:
 
 
 def tokens_in_links(text: str, is_known: Callable[[str], bool]) -> Iterator[str]:
-    """The names of the tokens in the addresses of links. `is_known` tells which tokens are filled in."""
-    ends = {match.end(): match["name"].rstrip() for match in _TOKEN.finditer(text)}
-    for target in _TARGET.finditer(text):
+    """The names of the tokens in the addresses of links. `is_known` tells which tokens are filled in.
+
+    An address without a label counts, because chat makes a link of it.
+    """
+    found = list(_TOKEN.finditer(text))
+    ends = {match.end(): match["name"].rstrip() for match in found}
+    for target in list(_TARGET.finditer(text)):
         label = ends.get(target.start() + 1)
         if label is None or not is_known(label):
             yield from tokens(target[0])
+            text = text[: target.start()] + " " * len(target[0]) + text[target.end() :]
+    starts = [match.start() for match in found]
+    for address in BARE_ADDRESS.finditer(text):
+        first, end = bisect_left(starts, address.start()), bisect_left(starts, address.end())
+        yield from (match["name"].rstrip() for match in found[first:end])
 
 
 def fill(

@@ -43,13 +43,14 @@ POLL_QUESTIONS = frozenset({"single_punch", "multi_punch", "rating", "opinion_sc
 MAX_TEXTS = 1_048_576  # characters of the texts, options and scores of a script: the limit of one body
 # Characters of its conditions and formulas (rule 3.41): a process keeps several such scripts parsed.
 MAX_LOGIC = 100_000
+VIDEO = "video_url"
 LINK_OF_ANONYMOUS = (
     "On anonymous projects the addresses of links in `{key}` can hold no token: another site would learn "
     "whose answers these are."
 )
 CONDITION_OF_LINK = (
-    "On anonymous projects the condition of a block with a link can name only `field.<name>`: another site "
-    "would learn the answers by who opens the link."
+    "On anonymous projects the condition of a block with a link or a video can name only `field.<name>`: "
+    "another site would learn the answers by who opens it."
 )
 LINK_IN_FEEDBACK = (
     "On anonymous projects `{key}` can have no link: another site would learn the answers by who opens it."
@@ -189,7 +190,7 @@ def check_anonymous(script: Script, block_paths: Sequence[BlockPath] | None = No
             for key in FEEDBACK
             if has_link(getattr(block, key))
         ]
-        if any(has_link(getattr(block, key)) for key in references.TEXTS_WITH_TOKENS) and any(
+        if leading_out(block) and any(
             names.field_key(mention.name) is None for mention in references.named_by_condition(block)
         ):
             key = references.condition_key(block)
@@ -216,22 +217,27 @@ def check_ends(
             continue
         found += [
             Violation(block_path.field(key), "not_allowed", LINK_BEHIND_END.format(key=key))
-            for key in references.TEXTS_WITH_TOKENS
-            if has_link(getattr(block, key))
+            for key in leading_out(block)
         ]
         if block.action_kind and at < len(script.blocks):
             found.append(Violation(block_path.field("action_kind"), "not_allowed", GIFT_BEHIND_END))
     return found
 
 
+def leading_out(block: Block) -> list[str]:
+    """The fields of a block that lead respondents to another site, which learns who comes."""
+    found = [key for key in references.TEXTS_WITH_TOKENS if has_link(getattr(block, key))]
+    return [*found, VIDEO] if block.video_url else found
+
+
 def has_link(text: str | None) -> bool:
-    """Whether a text may have a link."""
-    return bool(text) and "](" in str(text)
+    """Whether a text may have a link. Chat makes one of an address without a label, too."""
+    return bool(text) and ("](" in str(text) or piping.BARE_ADDRESS.search(str(text)) is not None)
 
 
 def has_token_in_link(text: str | None, script: Script) -> bool:
     """Whether the address of a link in a text has a token, by which another site could learn an answer."""
-    if not text or "](" not in text:
+    if not text or not has_link(text):
         return False
 
     def is_known(name: str) -> bool:

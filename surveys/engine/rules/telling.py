@@ -10,7 +10,7 @@ from surveys.engine.language import references
 from surveys.engine.language.lexer import Mention
 from surveys.engine.rules import carrying
 from surveys.engine.rules.dependence import Dependence, depends_on_answers
-from surveys.engine.rules.script import FEEDBACK, has_link, has_token_in_link
+from surveys.engine.rules.script import FEEDBACK, VIDEO, has_token_in_link, leading_out
 from surveys.engine.script import Block, Script, Violation
 
 OWNERS = "Only owners of the project and admins write"
@@ -143,12 +143,13 @@ def _meanings(named: Sequence[Mention], script: Script, at: int) -> Sequence[obj
 def _links(
     was: Block | None, block: Block, after: Script, *, depends: bool, is_new: bool
 ) -> Iterator[tuple[str, str]]:
-    for key in references.TEXTS_WITH_TOKENS:
+    leading = leading_out(block)
+    for key in (*references.TEXTS_WITH_TOKENS, VIDEO):
         text = getattr(block, key)
         is_written = was is None or text != getattr(was, key)
         if is_written and has_token_in_link(text, after):
             yield key, TOKEN_OF_READERS
-        elif has_link(text) and (is_new or (is_written and (depends or key in FEEDBACK))):
+        elif key in leading and (is_new or (is_written and (depends or key in FEEDBACK))):
             yield key, LINK_OF_READERS
 
 

@@ -219,7 +219,9 @@ class WalkView(ABC):
         if not script_settings.depending(self.project, self.script).shown_at_end:
             return block
         prompt, description = (
-            markup.escape(markup.plain(text)) if has_link(text) else text
+            markup.escape(piping.BARE_ADDRESS.sub("", markup.plain(text)).rstrip())
+            if has_link(text)
+            else text
             for text in (block.prompt, block.description or "")
         )
         return replace(block, prompt=prompt, description=description or None)

@@ -9,7 +9,7 @@ from typing import Any
 from communities.ground.statements import Part, prepared
 from communities.ground.web_addresses import is_link
 from surveys.engine import where
-from surveys.engine.language import piping
+from surveys.engine.language import names, piping, references
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.rules import carrying, dependence
 from surveys.engine.rules.compared_values import Comparisons
@@ -217,11 +217,31 @@ def _means_the_same(text: str, before: Script, after: Script) -> bool:
     )
 
 
-def _meaning(text: str, script: Script) -> Part | None:
-    """What an expression selects; None if it does not fit the script."""
+def _meaning(text: str, script: Script) -> tuple[Part, Mapping[object, object]] | None:
+    """What an expression selects, and by which points; None if it does not fit the script."""
     if any(where.faults(text, script=script, path="where")):
         return None
-    return selecting.meaning(text, script=script)
+    return selecting.meaning(text, script=script), _points(text, script)
+
+
+def _points(text: str, script: Script) -> Mapping[object, object]:
+    """What gives the scores of an expression their points, by block and option; empty without a score."""
+    reader = Block(type="content_block", precondition=text)
+    deciding = [script.blocks[n] for n in references.needed(reader, script, len(script.blocks))]
+    meanings = {
+        references.resolve(mention.name, script)
+        for block in (reader, *deciding)
+        for mention in (*references.named_by_condition(block), *references.named_by_formula(block))
+    }
+    if not any(isinstance(each, str) and names.field_key(each) is None for each in meanings):
+        return {}
+    return {
+        (block.id, option.id): (option.score_values, is_right)
+        for block in deciding
+        for n, option in enumerate(block.options)
+        if (is_right := n in block.correct_places or option.id in (block.correct_answer_ids or ()))
+        or option.score_values
+    }
 
 
 def forget_counts(project_id: int, *, but: Sequence[str]) -> None:

@@ -278,7 +278,8 @@ def batches(
     of the current block, and the ids of the blocks that were shown before it. `filters` are as in
     `list_page`. Each batch is one statement that runs when the caller asks for it. So memory contains one
     batch, and no transaction is open while the rows are sent. The number of rows in the previous batch
-    decides the size of a batch.
+    decides the size of a batch. Raises Unavailable if an expression takes too long, and NotFound after the
+    last batch if the project was deleted meanwhile: some rows may be missing then.
     """
     where, values = _where(project, filters)
     sql = _up_to_a_size(
@@ -286,12 +287,18 @@ def batches(
         more=f", {_COURSE}" if with_course else "",
         answers=_KEPT_ANSWERS if _is_of_screened_out(filters) else ANSWERS,
     )
+    expression = cast(str | None, filters.get("where"))
     last, limit = uuid.UUID(int=0), FIRST_BATCH
-    while rows := statements.fetch_rows(sql, [*values, last, limit, MAX_BATCH_BYTES]):
-        yield [row[:-2] for row in rows]
-        if len(rows) < limit and rows[-1][-1] < MAX_BATCH_BYTES:
-            return
+    while True:
+        with selecting.stopped(expression):
+            rows = statements.fetch_rows(sql, [*values, last, limit, MAX_BATCH_BYTES])
+        if rows:
+            yield [row[:-2] for row in rows]
+        if not rows or (len(rows) < limit and rows[-1][-1] < MAX_BATCH_BYTES):
+            break
         last, limit = rows[-1][0], min(MAX_BATCH, 2 * len(rows))
+    if not Project.objects.filter(pk=project.pk).exists():
+        raise NotFound(access.NO_PROJECT)
 
 
 def size_of_a_row(words: int) -> str:

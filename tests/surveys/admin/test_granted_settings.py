@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from communities.ground.actors import Actor, Level
 from communities.ground.errors import InvalidRequest
+from surveys.engine.rules.script import leading_out
+from surveys.engine.script import PICTURE_FIELDS, Block
 from surveys.models import Dashboard, Project
 from surveys.models.project import SETTINGS
 from surveys.services.drafts import checking
@@ -50,6 +53,8 @@ VALUES: dict[str, tuple[Any, str]] = {
     "mail_copy": (True, OPEN),
     "indexed": (True, OPEN),
 }
+VIDEO = "https://vimeo.com/76979871"
+BARE = "Read https://collector.example/no, please."
 OTHER_MODE = {"anonymous": "transparent", "semi-private": "transparent", "transparent": "semi-private"}
 
 
@@ -272,24 +277,35 @@ def test_gifts_by_a_score_depend_on_answers_too() -> None:
     assert written(project, to=changed("gift", prompt="Well done.")) == set()
 
 
-def test_editors_write_no_link_into_what_some_see() -> None:
-    """Rule 1.90."""
+@pytest.mark.parametrize(
+    "leading",
+    [{"prompt": "[Read this](https://collector.example/no)"}, {"prompt": BARE}, {"video_url": VIDEO}],
+)
+def test_editors_write_no_link_into_what_some_see(leading: dict[str, str]) -> None:
+    """Rules 1.90, 1.700 and 6.702."""
     project = draft(privacy_mode="semi-private")
     assert written(project, BRANCH, level=Level.OWN) == set()
 
-    linked = changed("bye", prompt="[Read this](https://collector.example/no)")
-
-    assert written(project, to=linked) == {"blocks[1].prompt"}
+    assert written(project, to=changed("bye", **leading)) == {f"blocks[1].{key}" for key in leading}
     assert written(project, to=changed("bye", prompt="Bye.")) == set()
 
 
+def test_every_address_of_a_block_leads_out_or_is_copied() -> None:
+    """Rule 1.700. Pictures are served by this site (rule 7.15)."""
+    addresses = {each.name for each in fields(Block) if each.name.endswith("_url")} - {*PICTURE_FIELDS}
+
+    assert addresses == {*leading_out(Block(type="content_block", **dict.fromkeys(addresses, VIDEO)))}
+
+
 def test_no_link_on_an_anonymous_project_depends_on_answers() -> None:
-    """Rule 1.154."""
+    """Rules 1.154, 1.700 and 6.702."""
     project = draft(privacy_mode="anonymous", hidden_fields={"team": ["a", "b"]})
     link = {**BRANCH, "prompt": "[Read this](https://collector.example/no)"}
     right = {**Q, "correct_answer_index": 0, "when_correct": "[Right](https://collector.example/right)"}
 
     assert written(project, link, level=Level.OWN) == {"blocks[1].precondition"}
+    for leading in ({"prompt": BARE}, {"video_url": VIDEO}):
+        assert written(project, {**BRANCH, **leading}, level=Level.OWN) == {"blocks[1].precondition"}
     assert written(project, right, level=Level.OWN) == {"blocks[1].when_correct"}
     assert written(project, BRANCH, level=Level.OWN) == set()
     assert (
@@ -322,6 +338,26 @@ def test_editors_leave_what_a_dashboard_selects() -> None:
     assert written(project, to=lambda each: {**each, "name": names.get(each["name"], each["name"])}) == set()
     board.refresh_from_db()
     assert board.where == 'secret = "red"'
+
+
+def test_editors_leave_the_points_by_which_a_dashboard_selects() -> None:
+    """Rule 1.701. Points count where a score is named, and so does the correct answer."""
+    project = draft(privacy_mode="semi-private", scoring_enabled=True)
+    points = {"type": "single_punch", "name": "ill", "prompt": "Ill?"}
+    options = [{"value": "yes", "score_values": {"total": 2}}, {"value": "no"}]
+    assert written(project, {**points, "options": options}, level=Level.OWN) == set()
+    board = Dashboard.objects.create(project=project, where="score > 1", is_shared=True)
+    swapped = changed("ill", options=[{"value": "yes"}, {**options[0], "value": "no"}])
+    right = changed("ill", correct_answer_index=1)
+    other = {**points, "name": "tired", "options": options}
+
+    for change in (swapped, right):
+        assert written(project, to=change) == {"blocks"}
+    assert written(project, other) == {"blocks"}
+    assert written(project, to=changed("ill", prompt="Are you ill?")) == set()
+    board.where = 'ill = "yes"'
+    board.save()
+    assert written(project, to=right) == set()
 
 
 def test_editors_give_no_meaning_to_a_condition_without_one() -> None:

@@ -35,7 +35,9 @@ CONDITION = {"show_when": {"block": "colour", "op": "neq", "value": "red"}}
 GIFT: Json = {"type": "action_block", "name": "gift", "prompt": "Thanks.", "action_kind": "give_xp"}
 GIFT |= {"action_config": {"xp_amount": 1}}
 LINK = {"type": "content_block", "name": "more", "prompt": "[Read](https://tracker.example/)"}
+LINK |= {"video_url": "https://vimeo.com/76979871"}
 THANKS = "Thanks! [Go on](https://tracker.example/)"
+BARE = ", or https://tracker.example/"
 XP = {"use_xp": True, "achievement_enabled": True, "achievement_name": "Answered"}
 # What depends on answers, and what may be written on an anonymous project, of a gift, a link and the thanks:
 # `quotas` themselves are refused (-), the block is (x), or nothing is.
@@ -70,7 +72,7 @@ def anonymous(settings: Json) -> Json:
 @pytest.mark.parametrize("told", TOLD)
 @pytest.mark.parametrize("name", DEPENDENCES)
 def test_nothing_on_an_anonymous_project_is_told_to_some_by_their_answers(name: str, told: str) -> None:
-    """Rules 1.180 and 1.182, in each order of writing."""
+    """Rules 1.180, 1.182 and 1.700, in each order of writing."""
     settings, expected = DEPENDENCES[name]
     verdict = expected[list(TOLD).index(told)]
     caller, script = Caller(), {"blocks": [COLOUR, WHY]}
@@ -92,9 +94,9 @@ def test_nothing_on_an_anonymous_project_is_told_to_some_by_their_answers(name: 
     if verdict == "-":
         assert (first.status_code, faults(first)) == (400, {("settings.quotas[0].where", "not_allowed")})
     else:
-        answer, key = written(first.json()), {"gift": "action_kind"}.get(told, "prompt")
-        place = {"thanks": 2}.get(told, 1)
-        refused = {(f"blocks[{place}].{key}", "not_allowed")}
+        keys = {"gift": ["action_kind"], "link": ["prompt", "video_url"]}.get(told, ["prompt"])
+        answer, place = written(first.json()), {"thanks": 2}.get(told, 1)
+        refused = {(f"blocks[{place}].{key}", "not_allowed") for key in keys}
         assert faults(answer) == (refused if verdict == "x" else set())
     second = made(anonymous({})).json()
     assert written(second).status_code == 200
@@ -164,7 +166,7 @@ def test_editors_change_no_question_that_decides_who_completes() -> None:
     assert refused({**before[0], "prompt": "Are you ill?"}, before[1]) == {"blocks[0].prompt"}
     assert refused(LINK, *before) == set()
     first, *others = [each for each in stored(caller, project) if each["section"] != "outro"]
-    assert refused(*others, first) == {"blocks[2].prompt"}
+    assert refused(*others, first) == {"blocks[2].prompt", "blocks[2].video_url"}
     assert refused(first, before[0], {**before[1], "prompt": "Why so?"}) == set()
 
 
@@ -227,18 +229,18 @@ def test_no_limit_of_an_anonymous_project_counts_those_alone_who_are_not_screene
 
 @pytest.mark.parametrize("settings", [WORDS, {}])
 def test_the_thanks_of_a_community_lose_their_links_where_ends_name_answers(settings: Json) -> None:
-    """Rule 1.182."""
+    """Rules 1.182 and 6.702."""
     caller = Caller()
     common = CommunitySettings.ThankYouType.CUSTOM
     CommunitySettings.objects.filter(community=caller.community).update(
-        thank_you_type=common, thank_you_custom_message=f"*Good.* {THANKS}"
+        thank_you_type=common, thank_you_custom_message=f"*Good.* {THANKS}{BARE}"
     )
     project = caller.make_open(COLOUR, delivery=WEB, settings=anonymous(settings))
     path = f"/projects/{project['id']}"
 
     shown = Talk(caller, project).answer("green")
 
-    words = "Good. Thanks! Go on" if settings else f"*Good.* {THANKS}"
+    words = "Good. Thanks! Go on, or" if settings else f"*Good.* {THANKS}{BARE}"
     assert (shown["thank_you"], shown["outro"][0]["prompt"]) == (words, words)
     blocks = stored(caller, project)
     assert caller.put(f"{path}/script", {"blocks": blocks}).status_code == 200

@@ -15,6 +15,7 @@ from tests.support.surveys.participants import QUESTION
 from tests.support.surveys.scenario import SAYING, TEXT
 from tests.support.surveys.visitor import Visitor
 
+BARE = "Go to https://example.com/?c=[colour]."
 COLOUR = {**QUESTION, "name": "colour"}
 LINK = "Go [there](https://example.com/?c=[colour])."
 
@@ -61,11 +62,14 @@ def test_a_page_links_to_the_encoded_address(settings: Any) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("key", ["prompt", "description"])
-def test_an_anonymous_project_has_no_token_in_the_address_of_a_link(key: str) -> None:
-    """Rule 6.193."""
+@pytest.mark.parametrize(
+    ("key", "link"),
+    [("prompt", LINK), ("description", BARE), ("prompt", "[colour](https://example.com/[colour])")],
+)
+def test_an_anonymous_project_has_no_token_in_the_address_of_a_link(key: str, link: str) -> None:
+    """Rules 6.193 and 6.702."""
     caller = Caller()
-    block: dict[str, Any] = {**SAYING, "prompt": "On.", "name": "on", key: LINK}
+    block: dict[str, Any] = {**SAYING, "prompt": "On.", "name": "on", key: link}
     fields = {"name": "x", "type": "convo", "script": {"blocks": [COLOUR, block]}}
     refused = caller.post("/projects", {**fields, "privacy_mode": "anonymous"})
     assert faults(refused) == {(f"script.blocks[1].{key}", "not_allowed")}
@@ -75,7 +79,10 @@ def test_an_anonymous_project_has_no_token_in_the_address_of_a_link(key: str) ->
     refused = caller.patch(path, {"settings": {"privacy_mode": "anonymous"}})
     assert faults(refused) == {(f"script.blocks[1].{key}", "not_allowed")}
 
-    plain = {**block, key: "You chose [colour]([colour]), [there](https://example.com)."}
+    words = (
+        "You chose [colour]([colour]), [there](https://example.com)[colour], https://example.com [colour]."
+    )
+    plain = {**block, key: words}
     assert caller.put(f"{path}/script", {"blocks": [COLOUR, plain]}).status_code == 200
     assert caller.patch(path, {"settings": {"privacy_mode": "anonymous"}}).status_code == 200
     refused = caller.put(f"{path}/script", {"blocks": [COLOUR, block]})

@@ -8,13 +8,14 @@ from datetime import timedelta
 import pytest
 from django.db import OperationalError
 
-from communities.ground.errors import InvalidRequest
-from surveys.models import Conversation
+from communities.ground.errors import InvalidRequest, NotFound
+from surveys.models import Conversation, Project
 from surveys.services.exports import columns as export_columns
 from surveys.services.exports import service as exports
 from surveys.services.exports import table
 from surveys.services.exports import xlsx as export_xlsx
 from surveys.services.exports.cells import FileOptions
+from surveys.services.exports.service import MEDIA_TYPES
 from surveys.services.responses import service as responses
 from surveys.services.results.figures import Selection
 from tests.support.cases import try_each
@@ -79,10 +80,10 @@ def test_a_part_holds_no_more_answers_than_fit_the_memory_and_one_response_at_le
     assert max(sizes) < most
 
 
-@pytest.mark.parametrize(("format", "statements"), [("csv", 7), ("xlsx", 7), ("json", 3), ("ndjson", 3)])
+@pytest.mark.parametrize(("format", "statements"), [("csv", 8), ("xlsx", 8), ("json", 4), ("ndjson", 4)])
 def test_a_part_is_one_statement(made, nine, django_assert_num_queries, format, statements):
-    # Script, part; columns, fields, readings, further questions and own texts of a table, or
-    # removed questions
+    # Script, part, and at the end the project; columns, fields, readings, further questions and own
+    # texts of a table, or removed questions
     with django_assert_num_queries(statements):
         b"".join(exports.export(project=made, options=FileOptions(format)).chunks)
 
@@ -228,6 +229,24 @@ def test_what_comes_or_goes_meanwhile_breaks_nothing(made, nine, monkeypatch, fo
     assert nine[5].encode() not in told
     if format == "csv":
         assert [line[0] for line in lines(told)[1:]] == [each for each in nine if each != nine[5]]
+
+
+@pytest.mark.parametrize("format", MEDIA_TYPES)
+def test_the_file_of_a_project_that_is_deleted_meanwhile_never_ends_as_complete(made, monkeypatch, format):
+    """Rule 6.700."""
+    monkeypatch.setattr(responses, "FIRST_BATCH", 2)
+    batches = responses.batches
+
+    def while_others_delete(**told):
+        for part in batches(**told):
+            Conversation.objects.filter(project=made).delete()
+            Project.objects.filter(pk=made.pk).delete()
+            yield part
+
+    monkeypatch.setattr(responses, "batches", while_others_delete)
+
+    with pytest.raises(NotFound):
+        content(made, format)
 
 
 NAMES = [

@@ -18,6 +18,7 @@ from surveys.engine import where
 from surveys.engine.script import Script
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
+from surveys.services.exports.service import MEDIA_TYPES
 from surveys.services.ground import selecting
 from surveys.services.scripts import cache as script_cache
 from tests.support.caller import Caller, faults
@@ -382,9 +383,11 @@ def test_one_community_selects_among_many_once_at_a_time(
 
 
 def test_a_statement_that_selects_for_too_long_is_stopped(
-    doors: Any, monkeypatch: pytest.MonkeyPatch
+    caller: Caller, project: Any, doors: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rule 6.279."""
+    """Rules 6.279 and 6.701."""
+    path = f"/projects/{project['id']}/responses/export?{_query(FIRE)}"
+    doors |= {name: partial_of(caller.get, f"{path}&format={name}") for name in MEDIA_TYPES}
     monkeypatch.setattr(selecting, "MOST_SECONDS", 0.05)
     monkeypatch.setattr(selecting._Compiler, "condition", lambda *_: ("pg_sleep(1) IS NOT NULL", []))
 

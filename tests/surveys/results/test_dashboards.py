@@ -71,7 +71,7 @@ def test_a_dashboard_is_kept_read_sent_back_and_removed(owner: Caller, project: 
     ("changed", "field"),
     [
         ({"block_ids": []}, "block_ids"),
-        ({"block_ids": [1]}, "block_ids"),
+        ({"block_ids": [10**9]}, "block_ids"),
         ({"block_ids": ["stars", "stars"]}, "block_ids"),
         ({"block_ids": ["doubled"]}, "block_ids"),
         ({"where": "nobody = 1"}, "where"),
