@@ -70,10 +70,12 @@ def _chosen(block: Block, sent: QueryDict) -> Mapping[str, object]:
     """The chosen options, and the text for the one with `is_other`.
 
     Who writes a text without a script on the page has chosen its option too: in a single punch, if no other
-    is chosen.
+    is chosen. Raises BadForm for a text that is no option of a menu.
     """
     chosen, text = _ids(sent.getlist("option")), _clean(sent.get("other", "")).strip()
     other_id = block.other.id if block.other else None
+    if 0 in chosen and block.answer_style == "select_menu":  # what was typed into a long menu
+        raise BadForm("Choose one from the list. Nothing in the list is called what you typed.")
     is_meant = block.type == "multi_punch" or not chosen
     if text and is_meant and other_id is not None and other_id not in chosen:
         chosen.append(other_id)

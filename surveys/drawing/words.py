@@ -39,7 +39,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "skipped": "Skipped",
         "error": "Error",
         "trap": "Leave this field empty. Only programs fill it in",
-        "consent": "Please tick the box to agree. Your answer is still here, and nothing is stored yet.",
+        "consent": "Please tick the box to agree. Nothing is stored yet.",
         "no_program": "To show that you are not a program:",
         "skip": "Skip",
         "review": "Please look at your answers before you send them.",

@@ -28,8 +28,8 @@ def shoot(page, name):
 
 @pytest.mark.parametrize("phone", [False, True])
 def test_a_long_menu_is_searched_by_typing(windows, check_accessibility, phone):
-    """Rule 3.181."""
-    made = scenario.project(MENU)
+    """Rules 3.181 and 3.741."""
+    made = scenario.project({**MENU, "required": False})
     page = windows.open(f"/s/{made.slug}", phone=phone)
     # Before the script has drawn its field, the native menu is a combobox too.
     field = page.locator("input[role=combobox]")
@@ -39,6 +39,15 @@ def test_a_long_menu_is_searched_by_typing(windows, check_accessibility, phone):
     expect(page.get_by_role("option")).to_have_text(["Oslo", "Old Oslo"])
     check_accessibility(page)
     shoot(page, f"menu-1-{phone}")
+    field.fill("nowhere")
+    page.get_by_role("button", name="Continue").click()
+    expect(page.locator("#field-error")).to_contain_text("Choose one from the list.")
+    field.fill("ales")
+    field.blur()
+    expect(field).to_have_value("Ålesund")
+    field.fill("old")
+    field.press("Enter")
+    expect(field).to_have_value("Old Oslo")
     field.fill("ales")
     field.press("Enter")
     expect(field).to_have_value("Ålesund")

@@ -51,8 +51,10 @@ def test_on_a_phone_nothing_is_cut_off_and_all_can_be_hit(windows):
 
 @pytest.mark.parametrize("width", [320, 390])
 def test_on_a_phone_a_finger_hits_each_point_of_a_long_scale(windows, width):
-    """Rule 6.443."""
-    scale = {"type": "opinion_scale", "prompt": "How sure are you?", "min": 1, "required": False}
+    """Rules 6.443 and 6.740."""
+    ends = {"label_left": "Strongly disagree", "label_right": "Strongly agree"}
+    words = Scale(**ends, label_center="Neither agree nor disagree")
+    scale = {"type": "opinion_scale", "prompt": "How sure?", "min": 1, "scale": words, "required": False}
     stars = {"type": "rating", "prompt": "How was it?", "min": 1, "max": 10, "required": False}
     made = scenario.project(*[{**scale, "max": points} for points in (7, 10, 11)], NPS, stars)
     page = windows.open(f"/s/{made.slug}", phone=True, viewport={"width": width, "height": 700})
@@ -69,6 +71,10 @@ def test_on_a_phone_a_finger_hits_each_point_of_a_long_scale(windows, width):
             "all => all.map(one => getComputedStyle(one, '::before').content !== 'none')"
         )
         assert set(ends) <= {rows == 2}
+        lines = each.locator(".scale-labels span").evaluate_all(
+            "all => all.map(one => one.offsetHeight / parseFloat(getComputedStyle(one).lineHeight))"
+        )
+        assert max(lines, default=0) < 2.5, lines
 
 
 def test_an_item_of_a_ranking_is_as_high_as_before_when_it_is_chosen(windows):

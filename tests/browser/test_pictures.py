@@ -75,6 +75,7 @@ def test_an_anonymous_survey_loads_no_picture_from_its_author(windows: Any) -> N
 
 
 def test_the_page_leaves_room_for_a_picture(windows: Any) -> None:
+    """Rule 6.740."""
     address = "https://author.example/a.png"
     made = scenario.project({**QUESTION, "image_url": address})
     copied(made.community_id, address, width=1200, height=900)
@@ -86,6 +87,8 @@ def test_the_page_leaves_room_for_a_picture(windows: Any) -> None:
     box = page.locator("#answer img.picture").bounding_box()
     assert box is not None
     assert box["width"] / box["height"] == pytest.approx(4 / 3, abs=0.05)
+    assert page.evaluate("document.querySelector('#question').getBoundingClientRect().top < innerHeight / 2")
+    assert page.evaluate("document.querySelector('#answer img').clientHeight < innerHeight / 4")
 
 
 def test_a_browser_refuses_a_picture_of_another_host(windows: Any) -> None:

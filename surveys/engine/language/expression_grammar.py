@@ -186,7 +186,10 @@ class _ExpressionParser(LogicParser[ExpressionNode]):
         if token.kind == "end":
             return ParseError("This list is not closed: a ] is missing.", opening.column)
         if token.kind == "name":
-            message = f'A list holds values, not names. Write text in double quotes: "{token.text}".'
+            message = (
+                f'A list holds values, not names. Write text in double quotes: "{token.text}"; '
+                "a name has no brackets."
+            )
         elif token.text == "[":
             message = "A list cannot hold another list."
         else:

@@ -213,6 +213,8 @@ def _block(writer: Writer, item: Item, options: list[Json], hidden: Logic | None
     }
     if item.description and item.kind != "calculated_block":
         block["description"] = _text(writer, item, item.description)
+    if item.video:
+        block["video_url"] = item.video
     if options:
         block["options"] = options
     if item.kind in QUESTIONS:

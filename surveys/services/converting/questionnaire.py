@@ -164,6 +164,7 @@ class Item:
     is_intro: bool = False
     button: str = ""
     formula: str = ""
+    video: str = ""  # an address that `video_url` takes
     show: Logic | None = None
     jumps: list[Jump] = field(default_factory=list)
     has_more_jumps: bool = False

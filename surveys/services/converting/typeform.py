@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from surveys.engine.intake import videos
 from surveys.services.converting.questionnaire import (
     MAX_CHOICES,
     MAX_DEPTH,
@@ -84,6 +85,7 @@ class _Reader:
         item = Item(word(screen.get("ref")), "content_block", _text(screen.get("title")), where)
         item.description, item.is_intro = _text(properties.get("description")), is_intro
         item.button = line(properties.get("button_text")) if is_intro else ""
+        item.video = self._video(screen, where)
         if properties.get("redirect_url"):
             self.found.miss(
                 where, f"It leads to {cut(str(properties['redirect_url']), 150)}: see the setting `end`."
@@ -126,9 +128,27 @@ class _Reader:
                 where, f"The type “{cut(kind, 40)}” cannot be asked here: the question is left out."
             )
             return
-        if mapping(field.get("attachment")) or mapping(field.get("layout")).get("attachment"):
-            self.found.miss(where, "Its picture or video is not taken over.")
+        if video := self._video(field, where):
+            if item.kind == "content_block":
+                item.video = video
+            else:  # Only content blocks have videos. Jumps to the question lead to its video.
+                self.first[ref] = f"{ref}/video"
+                self.found.add(
+                    Item(self.first[ref], "content_block", "Please watch this first.", where, video=video)
+                )
         self.by_key[ref] = self.last[ref] = self.found.add(item)
+
+    def _video(self, holder: Json, where: str) -> str:
+        """The address of the video of a field or a screen; empty for none. Other attachments are named."""
+        layout = mapping(holder.get("layout"))
+        attached = mapping(holder.get("attachment")) or mapping(layout.get("attachment"))
+        address, is_video = word(attached.get("href")), attached.get("type") == "video"
+        if is_video and videos.read(address):
+            return address
+        if attached:
+            kind = "video, which is not on YouTube or Vimeo," if is_video else "picture"
+            self.found.miss(where, f"Its {kind} is not taken over: {cut(address, 200)}")
+        return ""
 
     def _typed(self, item: Item, kind: str, properties: Json, validations: Json) -> bool:
         """Give the item its type; False if there is none for it."""

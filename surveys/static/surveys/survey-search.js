@@ -86,12 +86,14 @@ export function makeSearchable(menu) {
     showChosen();
   }
 
-  /** A text that is not chosen from the list: taken if only one option is meant, else shown as it was chosen. */
+  /** A text that is not chosen from the list: taken if only one option is meant. Else it stays until one is chosen. */
   function settle() {
     if (!list.hidden || field.value !== (chosen() ? text(chosen()) : "")) {
-      const same = options.find((each) => plain(each.text) === plain(field.value));
+      const meant = found(options, field.value);
+      const same = options.find((each) => plain(each.text) === plain(field.value)) ?? (meant[1] ? undefined : meant[0]);
       if (!field.value.trim()) take("");
       else if (same) take(same.value);
+      else if (!chosen()) return void close();
     }
     close();
     showChosen();
@@ -112,6 +114,10 @@ export function makeSearchable(menu) {
     event.preventDefault();
     event.stopPropagation();
   });
+  // A text that is no option is sent, and refused with a sentence: without an answer, an optional question is skipped.
+  menu.form?.addEventListener("submit", () => {
+    if (field.value.trim() && !chosen()) menu.append(new Option("", field.value, true, true));
+  }, true);
   menu.addEventListener("change", () => { if (document.activeElement !== field) showChosen(); });
 
   const hadFocus = document.activeElement === menu;

@@ -282,7 +282,11 @@ def test_values_are_asked_by_the_name_as_written_and_only_as_needed() -> None:
         ('a "x"', 3, 'AND, OR or a comparison is missing before "x".'),
         ("a = 5x", 6, "AND, OR or a comparison is missing before x."),
         ("a = 1, 2", 6, "Only a list in [brackets] takes commas. Join conditions by AND or OR."),
-        ("a in [b]", 7, 'A list holds values, not names. Write text in double quotes: "b".'),
+        (
+            "a in [b]",
+            7,
+            'A list holds values, not names. Write text in double quotes: "b"; a name has no brackets.',
+        ),
         ("a in [[1]]", 7, "A list cannot hold another list."),
         ("a in [1 2]", 9, "The values of a list are separated by commas."),
         ("a in [1,]", 9, "A value is missing before ]."),

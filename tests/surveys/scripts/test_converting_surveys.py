@@ -76,14 +76,17 @@ def jump(to: str, op: str, *parts: tuple[str, Any], kind: str = "field") -> dict
 
 
 TYPEFORM = {
-    "welcome_screens": [{"ref": "w", "title": "Hello", "properties": {"button_text": "Go"}}],
+    "welcome_screens": [{"ref": "w", "title": "Hello", "properties": {"button_text": "Go"},
+        "layout": {"attachment": {"type": "video", "href": "https://vimeo.com/76979871"}}}],
     "fields": [
         choice_field("a", "Which colour?", "Red", "Green", "Blue"),
         {"ref": "b", "type": "short_text", "title": "Why {{field:a}}?", "validations": {"required": True}},
         choice_field("c", "Which animals?", "Cat", "Dog", many=True),
-        {"ref": "d", "type": "rating", "title": "How good?", "properties": {"steps": 7}},
+        {"ref": "d", "type": "rating", "title": "How good?", "properties": {"steps": 7},
+            "attachment": {"type": "video", "href": "https://www.youtube.com/watch?v=aqz-KE-bpKQ"}},
         {"ref": "e", "type": "file_upload", "title": "A file"},
-        {"ref": "f", "type": "nps", "title": "Would you recommend us?"},
+        {"ref": "f", "type": "nps", "title": "Would you recommend us?",
+            "attachment": {"type": "video", "href": "https://example.org/a.mp4"}},
     ],
     "thankyou_screens": [{"ref": "good", "title": "Great"}, {"ref": "bad", "title": "Sorry"}],
     "logic": [
@@ -99,14 +102,19 @@ TYPEFORM = {
 
 
 def test_the_jumps_of_typeform_become_conditions():
-    """Rules 3.170 to 3.172."""
+    """Rules 3.170 to 3.172 and 3.740."""
     found = converted("typeform", TYPEFORM)
 
     assert types(found) == [
-        *("content_block", "single_punch", "open_text", "multi_punch", "rating", "nps"),
+        *("content_block", "single_punch", "open_text", "multi_punch", "content_block", "rating", "nps"),
         *("content_block", "content_block"),
     ]
-    hello, colour, why, animals, stars, nps, great, sorry = found["blocks"]
+    hello, colour, why, animals, video, stars, nps, great, sorry = found["blocks"]
+    assert (hello["video_url"], video["video_url"]) == (
+        "https://vimeo.com/76979871",
+        "https://www.youtube.com/watch?v=aqz-KE-bpKQ",
+    )
+    assert "hide_when" not in video  # like its question, both ways lead there
     assert (hello["section"], hello["continue"]["label"], colour["name"]) == ("intro", "Go", "which_colour")
     assert why["prompt"] == "Why [which_colour]?"
     assert why["required"]
@@ -117,7 +125,8 @@ def test_the_jumps_of_typeform_become_conditions():
     assert (stars["max"], nps["type"]) == (7, "nps")
     assert great["hide_when"] == {"block": nps["name"], "op": "lt", "value": 5}
     assert sorry["show_when"] == great["hide_when"]
-    assert [each["where"] for each in found["unmet"]] == ["fields, e", "fields, d"]
+    assert [each["where"] for each in found["unmet"]] == ["fields, e", "fields, f", "fields, d"]
+    assert "not on YouTube or Vimeo" in found["unmet"][1]["what"]
 
 
 def test_a_respondent_of_a_converted_form_sees_what_the_source_would_show():
@@ -129,7 +138,7 @@ def test_a_respondent_of_a_converted_form_sees_what_the_source_would_show():
     made = caller.make_open(*blocks, delivery={"audience": {"participation": "open_web"}})
     conversation = caller.post(f"/projects/{made['id']}/conversations", {}).json()
     seen: list[str] = []
-    answers = {"which_colour": "Green", blocks[5]["name"]: 3, "how_good": 4, "which_animals": ["Cat"]}
+    answers = {"which_colour": "Green", blocks[6]["name"]: 3, "how_good": 4, "which_animals": ["Cat"]}
     while conversation["step"] and len(seen) < 12:
         block = conversation["step"]["block"]
         seen.append(block["prompt"])
@@ -141,8 +150,9 @@ def test_a_respondent_of_a_converted_form_sees_what_the_source_would_show():
             sent = {"block_id": block["id"], "value": answers[name]}
             conversation = caller.post(f"{path}/answers", sent).json()
 
-    assert seen[:6] == [
-        *("Hello", "Which colour?", "Which animals?", "How good?", "Would you recommend us?", "Sorry")
+    assert seen[:7] == [
+        *("Hello", "Which colour?", "Which animals?", "Please watch this first.", "How good?"),
+        *("Would you recommend us?", "Sorry"),
     ]
     assert "Great" not in seen
 
