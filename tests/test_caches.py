@@ -203,6 +203,7 @@ def modules() -> list[our_code.Module]:
     return list(our_code.modules())
 
 
+@pytest.mark.long
 def test_every_cache_has_a_bound_or_a_reason_not_to_grow(modules: list[our_code.Module]) -> None:
     found = {f"{each.path}:{name}" for each in modules for name in unbounded(each.tree)}
 

@@ -71,6 +71,7 @@ def is_returned_text(field: TextField) -> bool:
     return not field.is_query and named not in NO_TEXTS and field.name not in NOT_RETURNED
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_every_text_comes_back_in_one_form_or_is_refused_by_name(
     monkeypatch: pytest.MonkeyPatch, settings: Any

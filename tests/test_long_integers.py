@@ -53,6 +53,7 @@ def _send(place: dict[str, str], method: str, path: str, body: Any) -> Any:
     )
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_known_fields_refuse_them_and_unknown_ones_do_no_harm() -> None:
     """Rule 11.84."""

@@ -105,6 +105,7 @@ def test_no_pattern_of_ours_is_slow() -> None:
     assert slow == set()
 
 
+@pytest.mark.long
 @try_each(
     "slow",
     [

@@ -118,6 +118,7 @@ def test_every_list_and_map_of_a_request_says_how_many_elements_it_takes() -> No
     assert len({each.field for each in found}) >= 18
 
 
+@pytest.mark.long
 def test_one_element_more_is_one_violation_whatever_the_elements_are(ids: dict[str, str]) -> None:
     wrong = []
     for place in places():
@@ -132,6 +133,7 @@ def test_one_element_more_is_one_violation_whatever_the_elements_are(ids: dict[s
     assert wrong == []
 
 
+@pytest.mark.long
 def test_a_body_full_of_elements_is_refused_without_a_look_at_them(ids: dict[str, str]) -> None:
     wrong = []
     for place in places():
@@ -144,6 +146,7 @@ def test_a_body_full_of_elements_is_refused_without_a_look_at_them(ids: dict[str
     assert wrong == []
 
 
+@pytest.mark.long
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "element",

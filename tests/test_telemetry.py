@@ -98,6 +98,7 @@ def test_a_collector_gets_spans_of_requests_and_tasks_without_their_texts(tmp_pa
     assert b"secret" not in b"".join(received)
 
 
+@pytest.mark.long
 def test_without_the_setting_nothing_of_it_is_imported() -> None:
     """Rule 12.591."""
     done = run(f"{CODE}\nimport sys; print('config.telemetry' in sys.modules)")

@@ -260,6 +260,7 @@ def test_parts_of_german_compounds_count():
 # --- Stability ------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @try_each("corpus_name", LABELLED)
 def test_the_order_of_answers_changes_nothing(corpus_name):
     prompt, answers = corpus(corpus_name)
@@ -276,6 +277,7 @@ def test_the_order_of_answers_changes_nothing(corpus_name):
     assert [each.themes for each in shuffled] == [readings[place].themes for place in places]
 
 
+@pytest.mark.long
 @try_each("corpus_name", LABELLED)
 def test_reading_against_some_of_the_themes_finds_the_same_ones(corpus_name):
     prompt, answers = corpus(corpus_name)
@@ -452,6 +454,7 @@ def test_every_seed_has_a_title_and_phrases_in_five_languages():
         assert all(2 <= len(cue.phrase) <= 60 and cue.phrase == cue.phrase.strip() for cue in seed.cues)
 
 
+@pytest.mark.long
 @try_each("language", ["en", "de", "fr", "es", "pt"])
 def test_every_seed_is_recognised_by_most_of_its_own_phrases(language):
     cues = [
@@ -575,6 +578,7 @@ def test_answers_are_never_obeyed_or_logged(caplog):
     assert "secretword" not in caplog.text
 
 
+@pytest.mark.long
 def test_eight_threads_give_the_same_reading():
     batches = [corpus(corpus_name) for corpus_name in ("game_night", "leaving")] * 8
 

@@ -229,6 +229,7 @@ def merged(actor: Actor, account: Identity, member: Member) -> Callable[[], Any]
 RIVALS = (changed, erased, merged)
 
 
+@pytest.mark.long
 def test_nobody_waits_in_a_circle_with_a_sign_in(attacker: Caller) -> None:
     """Twenty sign-ins, each at the same time as a change, erasure or merge of the account's user."""
     ends: list[Any] = []

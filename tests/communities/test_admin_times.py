@@ -59,6 +59,7 @@ def _zones(
     return {route: found for route, found in zones.items() if found}
 
 
+@pytest.mark.long
 def test_pages_of_the_admin_show_the_zone_of_their_community(client: Client, filled: FilledCommunity) -> None:
     """A page about an object does so whatever community's page was open before."""
     own = filled.ids["community_id"]

@@ -252,7 +252,8 @@ ENDS = {
 }
 # They give access or take nothing from a present member.
 # `send_again` writes to an invitation what its member has now.
-GIVES = {"_admit", "_note_if_member", "send_again"}
+# `_erase_test` erases respondents who are no members, after `_erase`.
+GIVES = {"_admit", "_erase_test", "_note_if_member", "send_again"}
 
 
 def _writers_of_access() -> Iterator[tuple[str, set[str]]]:

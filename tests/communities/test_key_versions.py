@@ -113,6 +113,7 @@ CHANGES: dict[str, tuple[Callable[[Caller], object], int]] = {
 }
 
 
+@pytest.mark.long
 def test_a_change_holds_at_the_next_request_of_another_process() -> None:
     callers = {name: Caller() for name in CHANGES}
     upgraded = Caller(tier="basic")

@@ -109,6 +109,7 @@ def test_every_place_that_begins_jobs_refuses_more_of_them_in_the_same_words(
     assert credits_of(caller.community) == 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("begin", [script_by_api, question_by_api, analysis_by_api, script_in_the_editor])
 def test_jobs_of_the_local_provider_count_too(
     begin: Callable[[Caller], Any], settings: Any, monkeypatch: pytest.MonkeyPatch

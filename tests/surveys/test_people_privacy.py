@@ -242,7 +242,7 @@ def test_erasing_costs_as_many_statements_for_a_long_history_as_for_a_short_one(
         scenario.say(known_person.begin(survey), f"Answer {n}.", at=known_person.AT)
         known_person.award(ann)
 
-    with scenario.at_most(60):
+    with scenario.at_most(61):
         erase(caller)
 
     assert Conversation.objects.filter(user=None, completed_at__isnull=False).count() == 20

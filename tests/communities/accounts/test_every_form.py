@@ -107,6 +107,7 @@ def test_no_form_works_without_its_token(platforms: Platforms) -> None:
     assert {name: status for name, status in taking.items() if status not in (403, 404, 405)} == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_signed_in", [False, True])
 def test_no_page_leads_to_another_site_is_cached_or_framed(is_signed_in: bool, platforms: Platforms) -> None:
     browser = _signed_in() if is_signed_in else new_browser()

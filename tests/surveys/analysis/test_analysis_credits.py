@@ -306,6 +306,7 @@ def test_each_place_that_has_a_model_work_pays_for_it() -> None:
     assert in_modules("spend_credits(") == {"communities/services/tenants/credits.py", "paying.py"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["choices alone", "without ai", "the local provider"])
 def test_what_takes_no_credits(what: str, connect: Any) -> None:
     caller = Caller()

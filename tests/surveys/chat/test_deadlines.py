@@ -122,6 +122,7 @@ def test_every_interaction_is_bounded_and_waits_for_no_platform(chat, monkeypatc
     assert (unbounded, asked) == ([], [])
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_every_interaction_is_answered_while_somebody_holds_the_tables(chat, monkeypatch):
     sent: list[bytes] = []

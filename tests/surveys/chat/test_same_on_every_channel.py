@@ -186,6 +186,7 @@ def outcome(project: Project) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 @settings(max_examples=examples(4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(given_answers=answers)
 def test_the_same_answers_give_the_same_response_on_every_channel(chat, in_no_hurry, given_answers):

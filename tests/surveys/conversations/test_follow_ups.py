@@ -417,6 +417,7 @@ def test_a_changed_answer_takes_its_questions_with_it(asked: Talk) -> None:
     assert "follow_ups" not in asked.stored()
 
 
+@pytest.mark.long
 def test_no_more_are_asked_than_the_script_allows_however_often_answers_change(asked: Talk) -> None:
     asked.move("back")
     asked.answer("The mornings")

@@ -92,6 +92,7 @@ def staff_pages() -> Iterator[str]:
             yield route
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("redis")
 def test_pages_of_staff_parse_each_text_once(made: Any, parsed: list[str]) -> None:
     """Rule 11.34. Every address of a project, found in the routes."""

@@ -200,6 +200,7 @@ def test_many_options_and_segments_are_told_instead_of_drawn() -> None:
     assert "18 more segments are not drawn." in words_of(drawing)
 
 
+@pytest.mark.long
 def test_a_wide_table_makes_the_picture_wider_and_has_an_end() -> None:
     """Rule 6.432."""
     cell = DrawnCell(1, {"row": 1.0}, "1%", "", "")

@@ -426,6 +426,7 @@ def looked_at(said):
     return tuple(seen)
 
 
+@pytest.mark.long
 def test_no_order_of_answers_tells_one_of_them():
     """Whoever looks after each response, and knows who gave it, sees the same if two people of one step
     exchange their answers.
