@@ -294,7 +294,9 @@ def test_every_address_of_a_block_leads_out_or_is_copied() -> None:
     """Rule 1.700. Pictures are served by this site (rule 7.15)."""
     addresses = {each.name for each in fields(Block) if each.name.endswith("_url")} - {*PICTURE_FIELDS}
 
-    assert addresses == {*leading_out(Block(type="content_block", **dict.fromkeys(addresses, VIDEO)))}
+    given: dict[str, Any] = dict.fromkeys(addresses, VIDEO)
+
+    assert addresses == {*leading_out(Block(type="content_block", **given))}
 
 
 def test_no_link_on_an_anonymous_project_depends_on_answers() -> None:
@@ -344,7 +346,7 @@ def test_editors_leave_the_points_by_which_a_dashboard_selects() -> None:
     """Rule 1.701. Points count where a score is named, and so does the correct answer."""
     project = draft(privacy_mode="semi-private", scoring_enabled=True)
     points = {"type": "single_punch", "name": "ill", "prompt": "Ill?"}
-    options = [{"value": "yes", "score_values": {"total": 2}}, {"value": "no"}]
+    options: list[dict[str, Any]] = [{"value": "yes", "score_values": {"total": 2}}, {"value": "no"}]
     assert written(project, {**points, "options": options}, level=Level.OWN) == set()
     board = Dashboard.objects.create(project=project, where="score > 1", is_shared=True)
     swapped = changed("ill", options=[{"value": "yes"}, {**options[0], "value": "no"}])
