@@ -11,12 +11,13 @@ from playwright.sync_api import Page, expect
 from surveys.models import Project
 from surveys.services.ground import field_groups
 from tests.support.browser.controls import choose, go_on, question
+from tests.support.browser.editor import wait_until_still
 from tests.support.picture_host import PictureHost
 from tests.support.pictures import copied, drawn
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import project_staff, tab
 from tests.support.surveys.rewards import QUESTION, giving, project
-from tests.support.surveys.scenario import SAYING
+from tests.support.surveys.scenario import SAYING, TEXT
 from xp.services import achievements
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -77,7 +78,7 @@ def test_an_anonymous_survey_loads_no_picture_from_its_author(windows: Any) -> N
 def test_the_page_leaves_room_for_a_picture(windows: Any) -> None:
     """Rule 6.740."""
     address = "https://author.example/a.png"
-    made = scenario.project({**QUESTION, "image_url": address})
+    made = scenario.project({**QUESTION, "image_url": address}, {**TEXT, "image_url": address})
     copied(made.community_id, address, width=1200, height=900)
     page = windows.open(f"/s/{made.slug}", phone=True)
 
@@ -89,6 +90,13 @@ def test_the_page_leaves_room_for_a_picture(windows: Any) -> None:
     assert box["width"] / box["height"] == pytest.approx(4 / 3, abs=0.05)
     assert page.evaluate("document.querySelector('#question').getBoundingClientRect().top < innerHeight / 2")
     assert page.evaluate("document.querySelector('#answer img').clientHeight < innerHeight / 4")
+
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.locator("#answer .option").first.click()
+    go_on(page)
+    question(page, "Prompt 1.")
+    wait_until_still(page.locator("#question"))
+    assert page.locator("#question").bounding_box()["y"] < 640 / 2
 
 
 def test_a_browser_refuses_a_picture_of_another_host(windows: Any) -> None:

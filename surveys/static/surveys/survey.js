@@ -79,10 +79,14 @@
     }
     const isOver = step.hasAttribute("data-is-over");
     const wanted = isOver ? closingText(history) : step.querySelector(".review") ? null : history.lastElementChild;
-    const above = wanted ? step.getBoundingClientRect().top - wanted.getBoundingClientRect().top : 0;
+    const top = (element) => element?.getBoundingClientRect().top ?? 0;
+    const above = wanted ? top(step) - top(wanted) : 0;
     const card = step.querySelector(".card")?.offsetHeight ?? 0;
     const hidesButton = card < room && card + above > room; // which is in view if the step stands alone
-    const isShown = wanted && !hidesButton && above < innerHeight * (isOver ? LARGEST_END : LARGEST_PART);
+    const prompt = isOver ? null : byId("question");
+    const isLow = prompt && above + top(prompt) - top(step) > room - innerHeight / 2; // below a picture
+    const isShown =
+      wanted && !hidesButton && !isLow && above < innerHeight * (isOver ? LARGEST_END : LARGEST_PART);
     const target = isShown ? wanted : step; // whole, or not at all
     step.classList.toggle("below-text", Boolean(isOver && isShown));
     root.style.setProperty("--above", isShown ? `calc(${above}px + 1rem)` : "0px");
