@@ -46,7 +46,7 @@ INTERVALS = {
     "communities.forget_sessions": 86400,
     "surveys.forget_old_drafts": 3600,
     "surveys.forget_deletions": 86400,
-    "surveys.forget_tests": 3600,
+    "surveys.forget_tests": 300,
     "communities.forget_audit_entries": 86400,
     "webhooks.forget_bodies": 3600,
     "webhooks.remove_deleted": 3600,

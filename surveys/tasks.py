@@ -83,7 +83,7 @@ def forget_deletions(**_later: object) -> None:
 
 @shared_task(name="surveys.forget_tests")
 def forget_tests(**_later: object) -> None:
-    """Every hour: delete the projects and people that test keys made more than 30 days ago."""
+    """Every five minutes: delete the projects and people that test keys made more than 30 days ago."""
     removal.delete_old_tests(at=timezone.now())
     people.erase_old_tests(at=timezone.now())
 

@@ -57,7 +57,7 @@ _AROUND_NOTHING: tuple[tuple[regex.Pattern[str], str | Callable[[regex.Match[str
 # that is an ASCII letter or digit, and for any other. Together they are a pair for each value.
 WORD, OTHER = "\ufdd0", "\ufdd1"
 STAND_INS = re.compile(f"[{WORD}{OTHER}]{{2}}")
-BARE_ADDRESS = re.compile(r"https?://\S*", re.IGNORECASE)  # the chat makes a link of it
+BARE_ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)  # the chat makes a link of it
 # What stands for a value in the address of a link, with its place among such values
 _IN_ADDRESSES = re.compile("xqz([0-9]+)zqx")
 _BEGINS_WITH_NOTHING = re.compile(rf"^\0[,:;]? +({STAND_INS.pattern})", re.MULTILINE)
@@ -138,10 +138,23 @@ def tokens_in_links(text: str, is_known: Callable[[str], bool]) -> Iterator[str]
         if label is None or not is_known(label):
             yield from tokens(target[0])
             text = text[: target.start()] + " " * len(target[0]) + text[target.end() :]
+    if _is_put_together(text):
+        yield from (match["name"].rstrip() for match in found)
     starts = [match.start() for match in found]
     for address in BARE_ADDRESS.finditer(text):
         first, end = bisect_left(starts, address.start()), bisect_left(starts, address.end())
         yield from (match["name"].rstrip() for match in found[first:end])
+
+
+def has_bare_address(text: str) -> bool:
+    """Whether a text has an address without a label, or can have one once its tokens are filled in."""
+    return BARE_ADDRESS.search(text) is not None or _is_put_together(text)
+
+
+def _is_put_together(text: str) -> bool:
+    """Whether tokens without a value make an address of what is around them, such as `https:/[name]/…`."""
+    joined = _TOKEN.sub(lambda match: (match["fallback"] or "|")[1:], text)
+    return len(BARE_ADDRESS.findall(joined)) > len(BARE_ADDRESS.findall(text))
 
 
 def fill(

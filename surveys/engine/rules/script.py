@@ -232,7 +232,7 @@ def leading_out(block: Block) -> list[str]:
 
 def has_link(text: str | None) -> bool:
     """Whether a text may have a link. Chat makes one of an address without a label, too."""
-    return bool(text) and ("](" in str(text) or piping.BARE_ADDRESS.search(str(text)) is not None)
+    return bool(text) and ("](" in str(text) or piping.has_bare_address(str(text)))
 
 
 def has_token_in_link(text: str | None, script: Script) -> bool:

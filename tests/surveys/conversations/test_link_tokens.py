@@ -64,7 +64,13 @@ def test_a_page_links_to_the_encoded_address(settings: Any) -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("key", "link"),
-    [("prompt", LINK), ("description", BARE), ("prompt", "[colour](https://example.com/[colour])")],
+    [
+        ("prompt", LINK),
+        ("description", BARE),
+        ("prompt", "[colour](https://example.com/[colour])"),
+        ("prompt", "https:/[colour]/example.com/[colour]"),
+        ("prompt", "https:[colour|//]example.com/[colour]"),
+    ],
 )
 def test_an_anonymous_project_has_no_token_in_the_address_of_a_link(key: str, link: str) -> None:
     """Rules 6.193 and 6.702."""
@@ -80,8 +86,9 @@ def test_an_anonymous_project_has_no_token_in_the_address_of_a_link(key: str, li
     assert faults(refused) == {(f"script.blocks[1].{key}", "not_allowed")}
 
     words = (
-        "You chose [colour]([colour]), [there](https://example.com)[colour], https://example.com [colour]."
+        "You chose [colour]([colour]), [there](https://example.com)[colour], https://example.com [colour], "
     )
+    words += "https:// [colour]."
     plain = {**block, key: words}
     assert caller.put(f"{path}/script", {"blocks": [COLOUR, plain]}).status_code == 200
     assert caller.patch(path, {"settings": {"privacy_mode": "anonymous"}}).status_code == 200
