@@ -86,17 +86,18 @@ export function makeSearchable(menu) {
     showChosen();
   }
 
-  /** A text that is not chosen from the list: taken if only one option is meant. Else it stays until one is chosen. */
+  /** A typed text chooses the option that it is, or the only one that begins with it. Another text stays. */
   function settle() {
-    if (!list.hidden || field.value !== (chosen() ? text(chosen()) : "")) {
-      const meant = found(options, field.value);
-      const same = options.find((each) => plain(each.text) === plain(field.value)) ?? (meant[1] ? undefined : meant[0]);
-      if (!field.value.trim()) take("");
-      else if (same) take(same.value);
-      else if (!chosen()) return void close();
+    const typed = field.value;
+    const words = plain(typed);
+    if (words !== (chosen() ? plain(text(chosen())) : "")) {
+      const begun = options.filter((each) => plain(each.text).startsWith(words));
+      const meant = options.find((each) => plain(each.text) === words) ?? (begun.length === 1 ? begun[0] : undefined);
+      take(words && meant ? meant.value : "");
     }
     close();
     showChosen();
+    if (!chosen()) field.value = typed.trim();
   }
 
   field.addEventListener("input", () => open(field.value));
