@@ -11,7 +11,16 @@ from django.conf import LazySettings
 from django.test import Client
 from django.utils import timezone
 
-from communities.models import ApiKey, AuditEntry, Community, CommunitySettings, Identity, Member, User
+from communities.models import (
+    ApiKey,
+    AuditEntry,
+    Community,
+    CommunitySettings,
+    Identity,
+    Member,
+    Picture,
+    User,
+)
 from communities.services.inviting import invitations
 from communities.services.people import identities
 from communities.services.tenants import communities
@@ -297,16 +306,17 @@ def test_ai_of_a_test_side_takes_no_credits_of_the_live_side(live: Caller, monke
     assert Community.objects.get(pk=live.community.pk).bot_credits == 100
 
 
-def test_a_new_tier_or_name_is_that_of_both_sides(live: Caller) -> None:
+def test_a_new_tier_name_or_icon_is_that_of_both_sides(live: Caller) -> None:
     """Rule 1.761."""
     _test_key(live)
+    changes = {"tier": "basic", "name": "Pier", "icon_url": "https://author.example/icon.png"}
 
-    communities.change_community(
-        actor=live.actor, changes={"tier": "basic", "name": "Pier"}, at=timezone.now()
-    )
+    communities.change_community(actor=live.actor, changes=changes, at=timezone.now())
 
     side = _side(live)
-    assert (side.tier, side.name) == ("basic", "Pier")
+    assert (side.tier, side.name, side.icon_url) == tuple(changes.values())
+    copied = Picture.objects.filter(address=side.icon_url).values_list("community_id", flat=True)
+    assert {*copied} == {live.community.pk, side.pk}
 
 
 def test_a_community_takes_its_test_side_with_it(db: None) -> None:

@@ -74,6 +74,7 @@ def make_test_side(community: Community, *, at: datetime) -> None:
     if is_new:
         own: Mapping[str, Any] = CommunitySettings.objects.filter(pk=community.pk).values().first() or {}
         CommunitySettings.objects.create(**{**own, "community_id": test.pk, "allow_sign_up": False})
+        copies.want(community_id=test.pk, addresses=[test.icon_url])
 
 
 @in_transaction
@@ -93,9 +94,11 @@ def change_community(
         setattr(row, name, value)
     if after:
         row.save(update_fields=list(after))
+    tests = Community.objects.filter(test_of=row)
     if changes:
-        Community.objects.filter(test_of=row).update(**changes)
-    copies.want(community_id=row.pk, addresses=[changes.get("icon_url")])
+        tests.update(**changes)
+    for community_id in (row.pk, *tests.values_list("pk", flat=True)):
+        copies.want(community_id=community_id, addresses=[changes.get("icon_url")])
     audit.record_change(
         actor=actor,
         action=Action.COMMUNITY_UPDATED,
