@@ -68,9 +68,9 @@ class KeysetIn(PageOrAfterIn):
         max_value=MAX_ID,
         required=False,
         help_text=(
-            "An object's id: the page starts after it, wherever others have moved to meanwhile. In an order "
-            "other than that of ids, an object that changes what the list is sorted by may change its place "
-            "while you read. Without `page`."
+            "An object's id: the page starts after this object. In the order of ids every object keeps its "
+            "place. In another order, a change of an object may move it while you read, and no page has it. "
+            "Without `page`."
         ),
     )
     updated_after = UtcDateTimeField(

@@ -17,7 +17,12 @@ from communities.gate import schema_words as words
 from communities.ground.actors import Role
 
 SECURITY = {
-    "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "`cq_live_…`"},
+    "ApiKey": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-API-Key",
+        "description": "`cq_live_…`, `cq_test_…`",
+    },
     "ConversationToken": {
         "type": "http",
         "scheme": "bearer",

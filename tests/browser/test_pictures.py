@@ -76,7 +76,7 @@ def test_an_anonymous_survey_loads_no_picture_from_its_author(windows: Any) -> N
 
 
 def test_the_page_leaves_room_for_a_picture(windows: Any) -> None:
-    """Rule 6.740."""
+    """Rules 6.444 and 6.740."""
     address = "https://author.example/a.png"
     made = scenario.project({**QUESTION, "image_url": address}, {**TEXT, "image_url": address})
     copied(made.community_id, address, width=1200, height=900)

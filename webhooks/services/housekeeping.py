@@ -145,8 +145,8 @@ def delete_bodies(*, at: datetime) -> int:
 def remove_old(*, at: datetime) -> int:
     """Remove events that are older than EVENT_DAYS, of test sides 30 days, with their deliveries.
 
-    Returns the number of events. Those whose body is still there, or of which a delivery is due, stay for
-    the next run of `delete_bodies`.
+    Returns the number of events. An event stays while it has its body, which `delete_bodies` deletes, and
+    while one of its deliveries is due.
     """
     oldest, total = at - timedelta(days=settings.EVENT_DAYS), 0
     tests = list(Community.objects.filter(test_of__isnull=False).values_list("pk", flat=True))

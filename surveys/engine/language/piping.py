@@ -127,9 +127,9 @@ def mentions(text: str) -> tuple[Mention, ...]:
 
 
 def tokens_in_links(text: str, is_known: Callable[[str], bool]) -> Iterator[str]:
-    """The names of the tokens in the addresses of links. `is_known` tells which tokens are filled in.
+    """Yield the names of tokens in the addresses of links. `is_known` says whether a token is filled in.
 
-    An address without a label counts, because chat makes a link of it.
+    An address without a label counts, because the chat makes a link of it.
     """
     found = list(_TOKEN.finditer(text))
     ends = {match.end(): match["name"].rstrip() for match in found}

@@ -268,7 +268,7 @@ def erase_old_tests(*, at: datetime) -> int:
 @again_after_deadlock
 @in_transaction
 def _erase_test(user_id: int, *, at: datetime) -> bool:
-    """Erase a user from test sides alone. Whoever can sign in keeps their account."""
+    """Erase what the test sides have of a user, and the user too if they cannot sign in."""
     identities.lock_owners(user_id)
     known = Community.objects.filter(pk__in=membership_data.communities_of(user_id=user_id))
     for community_id in known.filter(test_of__isnull=False).values_list("pk", flat=True):

@@ -278,8 +278,8 @@ def batches(
     of the current block, and the ids of the blocks that were shown before it. `filters` are as in
     `list_page`. Each batch is one statement that runs when the caller asks for it. So memory contains one
     batch, and no transaction is open while the rows are sent. The number of rows in the previous batch
-    decides the size of a batch. Raises Unavailable if an expression takes too long, and NotFound after the
-    last batch if the project was deleted meanwhile: some rows may be missing then.
+    decides the size of a batch. Raises Unavailable if an expression takes too long. Raises NotFound after
+    the last batch if the project has been deleted since the first one, because rows may be missing.
     """
     where, values = _where(project, filters)
     sql = _up_to_a_size(

@@ -302,7 +302,14 @@ def test_faults_are_refused_with_their_column(
         assert answer.json()["violations"][0].get("column") == column
 
 
-@pytest.mark.parametrize("text", [" OR ".join(["number = 1"] * 50), " OR ".join(["drinks in why"] * 12)])
+@pytest.mark.parametrize(
+    "text",
+    [
+        " OR ".join(["number = 1"] * 50),
+        " OR ".join(f"field.f{n:02} = 1 OR field.f{n:02} = 2" for n in range(20)),
+        " OR ".join(["drinks in why"] * 12),
+    ],
+)
 def test_as_much_as_is_allowed_is_taken(caller: Caller, project: Any, text: str) -> None:
     """Rules 6.263 and 6.278."""
     assert caller.get(f"/projects/{project['id']}/responses?{_query(text)}").status_code == 200
