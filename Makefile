@@ -114,10 +114,11 @@ torture: setup
 	$(PY) -m tests.torture $(ARGS)
 
 COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate
+EXTRAS := $(addprefix --extra ,embeddings offline-ai openai parquet servers spss)
 
 lock: $(DEVELOPMENT)
-	$(COMPILE) --extra embeddings --extra telemetry --group dev pyproject.toml -o requirements-dev.txt
-	$(COMPILE) --extra embeddings --group run pyproject.toml --constraint requirements-dev.txt -o requirements.txt
+	$(COMPILE) $(EXTRAS) --extra telemetry --group dev pyproject.toml -o requirements-dev.txt
+	$(COMPILE) $(EXTRAS) --group run pyproject.toml --constraint requirements-dev.txt -o requirements.txt
 
 # npm writes the addresses of sponsors too.
 WITHOUT_SPONSORS := import json, pathlib; \

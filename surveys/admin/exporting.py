@@ -21,6 +21,7 @@ from communities.ground.errors import InvalidRequest, Refusal
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.models import Project
 from surveys.services.exports.cells import FileOptions
+from surveys.services.exports.service import formats
 
 FORMATS = {
     "csv": "CSV",
@@ -106,6 +107,7 @@ def offered(page: ProjectPage, *, query: str, count: int) -> Offer:
     files = [
         (label, f"{address}?format={format}{AS_OFFERED.get(format, '')}{rest}")
         for format, label in FORMATS.items()
+        if format in formats()
     ]
     watch = reverse("admin:surveys_project_results_exported", args=[project.pk]) if count >= LARGE else ""
     return Offer(
@@ -114,7 +116,7 @@ def offered(page: ProjectPage, *, query: str, count: int) -> Offer:
         files=files,
         watch=watch,
         address=address,
-        tables=[(format, FORMATS[format]) for format in TABLES],
+        tables=[(format, FORMATS[format]) for format in TABLES if format in formats()],
         filters=parse_qsl(query),
     )
 

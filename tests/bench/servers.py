@@ -22,7 +22,7 @@ from tests.bench.client import Client, Failed
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SECONDS_TO_START = 60
-WEB_SERVER = [sys.executable, "-m", "gunicorn", "--config", "config/web/gunicorn.py", "config.wsgi"]
+WEB_SERVER = [sys.executable, "-m", "gunicorn", "--config", "python:config.web.gunicorn", "config.wsgi"]
 CHAT_SEED = b"only for this measurement: chat!"  # 32 bytes, of the platform's key
 TOLD = {
     "DEBUG": "false",

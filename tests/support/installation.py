@@ -83,7 +83,7 @@ class Installation:
             "-m",
             "gunicorn",
             "--config",
-            "config/web/gunicorn.py",
+            "python:config.web.gunicorn",
             "config.wsgi:application",
         ]
         # A shell sets PWD, by which a program knows the folder's name, and not only where a link leads.

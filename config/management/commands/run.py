@@ -47,6 +47,7 @@ PAGES = {  # The pages by their role in the demo. An older demo may lack some of
     "piece": "Personality quiz     {address}",
     "quiz": "Graded quiz          {address}   (sign in to the admin first to earn XP)",
 }
+PROCFILE = settings.BASE_DIR / "config" / "deploy" / "Procfile"
 LOCAL_WEBHOOKS = {"WEBHOOKS_ALLOW_HTTP": "true", "WEBHOOKS_ALLOW_PRIVATE_NETWORKS": "true"}
 
 
@@ -151,8 +152,8 @@ def _check_address() -> None:
 
 def _manage(*command: str, environment: dict[str, str] | None = None) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        [sys.executable, "manage.py", *command],
-        cwd=settings.BASE_DIR,
+        [sys.executable, "-m", "config", *command],
+        cwd=settings.HOME_DIR,
         env=os.environ | (environment or {}),
     )
 
@@ -187,7 +188,7 @@ def _start_chat_demo(stdout: Any) -> ChatDemo:
             *("--guild", str(DEMO_COMMUNITY), "--name", DEMO_NAME),
             *("--interactions-url", f"http://127.0.0.1:{settings.PORT}/chat/interactions"),
         ],
-        cwd=settings.BASE_DIR,
+        cwd=settings.HOME_DIR,
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -214,8 +215,8 @@ def _start_processes(more: dict[str, str]) -> "subprocess.Popen[bytes]":
     if sys.stdout.isatty():
         environment["COLLOQUY_LOGS"] = LogFormat.PREFIXED
     return subprocess.Popen(
-        [sys.executable, "-m", "honcho", "start"],
-        cwd=settings.BASE_DIR,
+        [sys.executable, "-m", "honcho", "start", "--procfile", str(PROCFILE)],
+        cwd=settings.HOME_DIR,
         env=environment,
         start_new_session=True,  # Only this process gets Ctrl-C, and passes it on once.
         preexec_fn=lambda: servers.die_with_parent(signal.SIGTERM),

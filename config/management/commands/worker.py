@@ -134,7 +134,7 @@ def _process(name: str, worker: Worker) -> subprocess.Popen[bytes]:
             *(sys.executable, *CELERY, "--loglevel", settings.LOG_LEVEL),
             *("--hostname", f"{name}@%h", *worker.arguments),
         ],
-        cwd=settings.BASE_DIR,
+        cwd=settings.HOME_DIR,
         env=os.environ | worker.environment,
         # Only this process gets Ctrl-C and honcho's signals, and passes them on once.
         start_new_session=True,

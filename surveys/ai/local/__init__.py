@@ -7,6 +7,7 @@ the language of the intent: English, French, German, Portuguese or Spanish. It r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 
 from surveys.ai.local.drafts import builder, drafting
 from surveys.ai.local.review import review
@@ -38,6 +39,10 @@ NEEDS_A_MODEL = (
     "Changing a script by an instruction needs a model. Change it in the editor, or ask the operator to "
     "connect a model."
 )
+_READS_NOTHING = (
+    "This installation reads no answers without a model: its operator can install the extra `offline-ai`, or "
+    "connect a model."
+)
 
 
 class LocalProvider:
@@ -65,12 +70,14 @@ class LocalProvider:
 
     def name_themes(self, sample: TextSample) -> Sequence[TextTheme]:
         """Name themes of the seed codebook that occur in the answers, and clusters of the other answers."""
+        _require_packages()
         from surveys.ai.local.texts import reading  # noqa: PLC0415
 
         return reading.name_themes(sample)
 
     def assign_themes(self, batch: TextBatch) -> Sequence[TextReading | None]:
         """Assign answers to themes by typical phrases of the themes, and read sentiment from a lexicon."""
+        _require_packages()
         from surveys.ai.local.texts import reading  # noqa: PLC0415
 
         return reading.assign_themes(batch)
@@ -107,3 +114,8 @@ class LocalProvider:
 
     def ask_further(self, request: FollowUpRequest) -> None:
         """Ask nothing: only a model can refer to what somebody has said."""
+
+
+def _require_packages() -> None:
+    if find_spec("sklearn") is None:
+        raise ProviderError(_READS_NOTHING)

@@ -1,4 +1,4 @@
-"""Meanings of short texts as vectors, where the optional extra `meaning` is installed.
+"""Meanings of short texts as vectors, where the optional extra `embeddings` is installed.
 
 Static embeddings, as compared in November 2026:
   wordllama 0.4     December 2025, MIT; 256 dimensions for 32,000 pieces of words are in its wheel (16 MB),

@@ -6,7 +6,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
+from importlib.util import find_spec
 from typing import IO, Any
 
 from communities.gate.downloads import Chunks, File
@@ -35,6 +36,8 @@ MEDIA_TYPES = {
     "parquet": "application/vnd.apache.parquet",
     "sav": "application/x-spss-sav",
 }
+# The formats that need an extra of the package, and the module that the extra installs.
+_EXTRAS = {"parquet": ("parquet", "pyarrow"), "sav": ("spss", "pyreadstat")}
 CHUNK_BYTES = 65_536  # bytes
 MAX_NAME_BYTES = 120  # bytes
 CSV = FileOptions()
@@ -42,8 +45,21 @@ BYTE_ORDER_MARK = "\ufeff".encode()
 _NOT_IN_FILE_NAMES = frozenset('\\/:*?"<>|')
 _JOINERS = frozenset("\u200c\u200d")  # parts of emoji and of words in some languages
 
+_NOT_INSTALLED = (
+    "`format` cannot be {}: this installation has no package that writes it. Its operator can install the "
+    "extra `{}`. Use csv instead."
+)
+
 Rows = Iterator[Sequence[Any]]
 Progress = Callable[[int], None]
+
+
+@cache
+def formats() -> tuple[str, ...]:
+    """The formats that this installation writes (rule 12.880)."""
+    return tuple(
+        each for each in MEDIA_TYPES if each not in _EXTRAS or find_spec(_EXTRAS[each][1]) is not None
+    )
 
 
 def export(
@@ -54,8 +70,10 @@ def export(
 
     `note` is called from time to time with the number of responses written so far, and at the end. The first
     chunk of a workbook with more columns than a spreadsheet can contain is refused, and of a workbook or an
-    SPSS file that would be too large.
+    SPSS file that would be too large. Refuses a format that this installation does not write.
     """
+    if options.format not in formats():
+        refuse("format", "not_available", _NOT_INSTALLED.format(options.format, _EXTRAS[options.format][0]))
     script = partial(script_cache.script_of, project)
     selecting.refuse_faults(selection.where, script=script, solutions=options.solutions)
     options = replace(options, screened_out=selection.outcome == Conversation.SCREENED_OUT)

@@ -286,7 +286,7 @@ def is_nameable(phrase: str) -> bool:
 
 
 def _likeness(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Return how alike texts are: by their meanings if the extra `meaning` is installed, else by their
+    """Return how alike texts are: by their meanings if the extra `embeddings` is installed, else by their
     characters.
 
     Every n-gram of characters is a dimension, so the vectors remain sparse.
