@@ -88,7 +88,7 @@ class Contexts:
         is_new = not free
         context = self._browser.new_context(**options) if is_new else free.pop()
         context.set_default_timeout(TIMEOUT)
-        if is_new:
+        if not is_new and not context.pages:
             context.new_page().goto(options["base_url"] + LIGHT_PAGE)
         page = context.new_page()
         if not is_new:
@@ -100,8 +100,9 @@ class Contexts:
 
     def give_back(self, options: dict[str, Any], context: BrowserContext) -> None:
         """Empty a context for the next test: cookies, permissions, routes. Its storage needs a page."""
-        for page in context.pages[1:]:
-            page.close()
+        for page in context.pages:
+            if not page.url.endswith(LIGHT_PAGE):
+                page.close()
         context.clear_cookies()
         context.clear_permissions()
         context.unroute_all()
