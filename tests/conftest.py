@@ -39,7 +39,10 @@ pytest.register_assert_rewrite("tests.support")
 
 TESTS = Path(__file__).parent
 FOLDERS = "colloquy-tests-"
-LONG = ("_torture", "_readme", "_live", "_worker", "_isolation", "_outages", "_slow_clients", "_locks")
+LONG = (
+    *("_torture", "_readme", "_live", "_worker", "_isolation", "_outages", "_slow_clients", "_locks"),
+    *("_regexes", "_memory", "_upgrade", "_samples"),
+)
 ALL_LONG = r"^pytestmark = .*\bmark\.long\b"
 # The words of `-m` for tests that `make test` leaves out, and what modules with such tests contain.
 THE_OTHERS = {"browser", "hypothesis", "long", "or", "thorough"}

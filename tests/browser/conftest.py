@@ -40,9 +40,11 @@ SWITCHES = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--renderer-process-limit=1",  # for each context
 ]
 # Refusals and lost connections that a test brings about.
 ASKED_FOR = "Failed to load resource|Response Status Error|htmx:(afterRequest|sendError)"
+LIGHT_PAGE = "/static/surveys/survey.css"
 TIMEOUT = int(os.environ.get("BROWSER_TIMEOUT", "10000"))  # milliseconds, as a busy machine may need
 
 expect.set_options(timeout=TIMEOUT)
@@ -72,7 +74,8 @@ def chromium() -> Iterator[Browser]:
 class Contexts:
     """Browser contexts that tests use one after the other, each in between as empty as a new one.
 
-    A new context takes as long as a page, and its cache lacks the site's scripts and styles.
+    A new context takes as long as a page, and its cache lacks the site's scripts and styles. A page that
+    stays open keeps the context's process, and with it all scripts that were compiled, axe among them.
     """
 
     def __init__(self, browser: Browser) -> None:
@@ -85,6 +88,8 @@ class Contexts:
         is_new = not free
         context = self._browser.new_context(**options) if is_new else free.pop()
         context.set_default_timeout(TIMEOUT)
+        if not is_new and not context.pages:
+            context.new_page().goto(options["base_url"] + LIGHT_PAGE)
         page = context.new_page()
         if not is_new:
             session = context.new_cdp_session(page)
@@ -96,7 +101,8 @@ class Contexts:
     def give_back(self, options: dict[str, Any], context: BrowserContext) -> None:
         """Empty a context for the next test: cookies, permissions, routes. Its storage needs a page."""
         for page in context.pages:
-            page.close()
+            if not page.url.endswith(LIGHT_PAGE):
+                page.close()
         context.clear_cookies()
         context.clear_permissions()
         context.unroute_all()

@@ -118,30 +118,24 @@ def test_a_new_project_is_opened_on_a_phone(staff, open_as, check_accessibility,
 
 
 @pytest.mark.parametrize("phone", [False, True])
-def test_the_one_button_that_opens_stays_in_view(staff, open_as, phone) -> None:
+def test_the_one_button_that_opens_stays_in_view_below_what_its_choices_need(staff, open_as, phone) -> None:
     *_, draft = projects(staff)
     page = open_as(staff, tab(draft.pk, "open"), phone=phone)
+    channel, opens = page.locator("#field-post_channel_id"), page.get_by_role("group", name="Opens")
 
     expect(page.get_by_role("link", name="Open", exact=True)).to_have_count(0)
-    opens = page.get_by_role("button", name="Open", exact=True)
-    expect(opens).to_have_count(1)
-    page.get_by_role("group", name="Opens").scroll_into_view_if_needed()
-    expect(opens).to_be_in_viewport(ratio=1)
-
-
-def test_the_page_that_opens_a_project_shows_what_its_choices_need(staff, open_as) -> None:
-    *_, draft = projects(staff)
-    page = open_as(staff, tab(draft.pk, "open"))
-    channel, opens = page.locator("#field-post_channel_id"), page.get_by_role("group", name="Opens")
+    button = page.get_by_role("button", name="Open", exact=True)
+    expect(button).to_have_count(1)
+    opens.scroll_into_view_if_needed()
+    expect(button).to_be_in_viewport(ratio=1)
 
     expect(channel).to_be_hidden()
     page.get_by_role("radio", name="In the chat").check()
     expect(channel).to_be_visible()
-
     opens.get_by_role("radio", name="At a time").check()
     expect(page.get_by_role("button", name="Schedule the opening", exact=True)).to_be_visible()
     opens.get_by_role("radio", name="Now").check()
-    expect(page.get_by_role("button", name="Open", exact=True)).to_be_visible()
+    expect(button).to_be_visible()
 
 
 def test_on_a_phone_the_present_tab_is_in_view(staff, open_as) -> None:

@@ -126,12 +126,8 @@ def test_a_token_is_completed_in_texts_and_picked_from_the_list(windows, check_a
 
     assert editor.block(page, 0)["when_correct"] == "Yes, [answer]"
 
-
-def test_a_name_before_a_text_for_empty_answers_is_completed_and_the_text_is_not(windows):
-    page = editor.opened(windows, MEMBERSHIP, WHY)
+    # The name before a text for empty answers is completed, and the text is not.
     editor.select(page, 1)
-    prompt = page.get_by_role("textbox", name="Question")
-
     prompt.fill("Dear [|member]")
     for _ in range(len("|member]")):
         prompt.press("ArrowLeft")
@@ -141,16 +137,10 @@ def test_a_name_before_a_text_for_empty_answers_is_completed_and_the_text_is_not
     prompt.press("End")
     prompt.press("ArrowLeft")
     page.keyboard.type(" m")
-
     expect(prompt).to_have_value("Dear [membership|member m]")
     expect(editor.suggestions(page)).to_have_count(0)
 
-
-def test_enter_takes_a_suggestion_only_for_a_bracket_with_a_letter(windows):
-    page = editor.opened(windows, MEMBERSHIP, WHY)
-    editor.select(page, 1)
-    prompt = page.get_by_role("textbox", name="Question")
-
+    # Enter takes a suggestion only for a bracket with a letter.
     prompt.fill("")
     page.keyboard.type("Hello [")
     expect(editor.suggestions(page).first).to_be_visible()
@@ -161,7 +151,6 @@ def test_enter_takes_a_suggestion_only_for_a_bracket_with_a_letter(windows):
     editor.press(page, "Enter")
     page.keyboard.type("[mem")
     editor.press(page, "Enter")
-
     expect(prompt).to_have_value("Hello [\nso, [mem\nor [nothing like it\n[membership]")
 
 

@@ -37,21 +37,45 @@ YEARS: dict[str, Any] = {"type": "open_numeric", "name": "years", "prompt": "For
 WHY: dict[str, Any] = {"type": "open_text", "name": "why", "prompt": "Why?"}
 
 
-def test_rows_are_made_by_keyboard_from_the_options_of_the_block(windows, check_accessibility):
-    page = editor.opened(windows, MEMBERSHIP, EVENINGS, YEARS, WHY)
-    editor.select(page, 3)
+def test_rows_are_made_by_keyboard_several_values_are_check_boxes_and_groups_nest(
+    windows, check_accessibility
+):
+    page = editor.opened(windows, MEMBERSHIP, EVENINGS, WHY | {"name": "first"}, YEARS, WHY)
+    editor.select(page, 2)
     logic = editor.logic(page)
 
+    logic.get_by_text("Unless").click()
+    logic.get_by_role("checkbox", name="Thursday").check()
+    expect(logic.get_by_label("Comparison")).to_have_value("in")
+    logic.get_by_role("button", name="Add a group").click()
+    inner = logic.get_by_role("group", name="Group of conditions")
+    inner.get_by_label("Block or variable").first.select_option("membership · Block 1")
+    inner.get_by_role("button", name="Remove this condition").nth(1).click()
+    assert editor.block(page, 2)["hide_when"] == {
+        "all": [
+            {"block": "Which evenings", "op": "in", "value": ["Thursday"]},
+            {"any": [{"block": "membership", "op": "eq", "value": "member"}]},
+        ]
+    }
+    check_accessibility(page)
+    logic.get_by_role("button", name="Remove this group").click()
+    logic.get_by_role("button", name="Remove this condition").click()
+    assert editor.block(page, 2)["hide_when"] is None
+    expect(logic.get_by_role("radio", name="Always")).to_be_focused()
+
+    # From the options of the block.
+    editor.select(page, 4)
+    expect(logic.get_by_role("radio", name="Always")).to_be_checked()
     logic.get_by_role("radio", name="Always").focus()
     editor.press(page, "ArrowRight")
-    assert editor.block(page, 3)["show_when"] == {"block": "years", "op": "eq", "value": None}
+    assert editor.block(page, 4)["show_when"] == {"block": "years", "op": "eq", "value": None}
     logic.get_by_label("Block or variable").focus()
     page.keyboard.type("membership")
     expect(logic.get_by_label("Value", exact=True)).to_have_value("member")
     logic.get_by_label("Value", exact=True).focus()
     page.keyboard.type("Guest")
 
-    assert editor.block(page, 3)["show_when"] == {"block": "membership", "op": "eq", "value": "guest"}
+    assert editor.block(page, 4)["show_when"] == {"block": "membership", "op": "eq", "value": "guest"}
     logic.get_by_role("button", name="Add a condition").press("Enter")
     expect(logic.get_by_label("Block or variable").nth(1)).to_be_focused()
     editor.press(page, "Tab")
@@ -59,14 +83,14 @@ def test_rows_are_made_by_keyboard_from_the_options_of_the_block(windows, check_
     editor.press(page, "Tab")
     page.keyboard.type("3")
     logic.get_by_label("If").select_option("any")
-    assert editor.block(page, 3)["show_when"] == {
+    assert editor.block(page, 4)["show_when"] == {
         "any": [
             {"block": "membership", "op": "eq", "value": "guest"},
             {"block": "years", "op": "gte", "value": 3},
         ]
     }
     editor.expect_kept(page)
-    assert page.evaluate("colloquyEditor.store.check.blocks[3].precondition") == (
+    assert page.evaluate("colloquyEditor.store.check.blocks[4].precondition") == (
         'NOT((membership = "guest" OR years >= 3))'
     )
     check_accessibility(page)
@@ -110,33 +134,7 @@ def _is_kept(value: object) -> bool:
     return row is not None and json.loads(row.blocks)[2]["show_when"]["value"] == value
 
 
-def test_several_values_are_check_boxes_and_groups_nest(windows, check_accessibility):
-    page = editor.opened(windows, MEMBERSHIP, EVENINGS, WHY)
-    editor.select(page, 2)
-    logic = editor.logic(page)
-
-    logic.get_by_text("Unless").click()
-    logic.get_by_role("checkbox", name="Thursday").check()
-    expect(logic.get_by_label("Comparison")).to_have_value("in")
-    logic.get_by_role("button", name="Add a group").click()
-    inner = logic.get_by_role("group", name="Group of conditions")
-    inner.get_by_label("Block or variable").first.select_option("membership · Block 1")
-    inner.get_by_role("button", name="Remove this condition").nth(1).click()
-
-    assert editor.block(page, 2)["hide_when"] == {
-        "all": [
-            {"block": "Which evenings", "op": "in", "value": ["Thursday"]},
-            {"any": [{"block": "membership", "op": "eq", "value": "member"}]},
-        ]
-    }
-    check_accessibility(page)
-    logic.get_by_role("button", name="Remove this group").click()
-    logic.get_by_role("button", name="Remove this condition").click()
-    assert editor.block(page, 2)["hide_when"] is None
-    expect(logic.get_by_role("radio", name="Always")).to_be_focused()
-
-
-def test_rows_become_text_and_text_becomes_rows(windows):
+def test_rows_become_text_whose_faults_are_marked_and_text_becomes_rows(windows, check_accessibility):
     page = editor.opened(
         windows,
         MEMBERSHIP,
@@ -151,6 +149,18 @@ def test_rows_become_text_and_text_becomes_rows(windows):
     expect(text).to_be_focused()
     expect(text).to_have_value('membership = "guest"')
     assert editor.block(page, 2)["precondition"] == 'NOT((membership = "guest"))'
+    text.fill('membership == = "guest"')
+    expect(text).to_have_attribute("aria-invalid", "true")
+    fault = logic.locator(".problems .fault")
+    expect(fault).to_have_count(1)
+    expect(fault.locator("mark")).to_have_text("=")
+    expect(fault.locator(".excerpt")).to_have_text('membership == = "guest"')
+    text.fill('nobody = "guest"')
+    editor.expect_kept(page)
+    expect(fault).to_contain_text("No block or variable is named nobody")
+    expect(fault.locator("mark")).to_have_text("n")
+    check_accessibility(page)
+
     text.fill('membership != "guest" AND "Tuesday" in Which_evenings')
     logic.get_by_role("button", name="Edit as rows").click()
 
@@ -179,28 +189,6 @@ def test_a_text_that_rows_cannot_say_stays_and_says_why(windows, check_accessibi
     check_accessibility(page)
 
 
-def test_a_fault_in_a_text_is_marked_at_its_column(windows, check_accessibility):
-    page = editor.opened(
-        windows, MEMBERSHIP, WHY | {"show_when": {"block": "membership", "op": "eq", "value": "guest"}}
-    )
-    editor.select(page, 1)
-    logic = editor.logic(page)
-
-    logic.get_by_role("button", name="Edit as text").click()
-    logic.get_by_label("Shown only when").fill('membership == = "guest"')
-
-    expect(logic.get_by_label("Shown only when")).to_have_attribute("aria-invalid", "true")
-    fault = logic.locator(".problems .fault")
-    expect(fault).to_have_count(1)
-    expect(fault.locator("mark")).to_have_text("=")
-    expect(fault.locator(".excerpt")).to_have_text('membership == = "guest"')
-    logic.get_by_label("Shown only when").fill('nobody = "guest"')
-    editor.expect_kept(page)
-    expect(fault).to_contain_text("No block or variable is named nobody")
-    expect(fault.locator("mark")).to_have_text("n")
-    check_accessibility(page)
-
-
 def test_an_unfinished_row_is_a_fault_in_its_place_and_undo_takes_it_back(windows):
     page = editor.opened(windows, WHY, YEARS, WHY | {"name": "last"})
     logic = editor.logic(page)
@@ -219,6 +207,33 @@ def test_an_unfinished_row_is_a_fault_in_its_place_and_undo_takes_it_back(window
 
     # Nothing comes before the first block; where it is moved to later, the latest answer is known.
     expect(logic.get_by_label("Block or variable").locator("option")).to_have_text(["The latest answer"])
+
+    # Names and conditions are read as the engine reads them.
+    known = ["favGame", "Fav game-2", "q1", "Q1", "score", "Score", "max_score_x", "answer", "AND", "in"]
+    known += ["UserName", "xp_points", " a b ", "Größe", "e\u0301te\u0301", "q 1", "score-x"]
+    texts = ["NOT((a = 1))", "NOT((a) OR (b))", 'NOT((a = "))"))', "NOT(((a) OR (b)))", "NOT((a))  ", "a = 1"]
+    texts += ["NOT((a)) AND NOT((b))", 'NOT((a = "("))']
+
+    written, split = page.evaluate(
+        """async ([known, texts]) => {
+            const { expressionForm, tokenForm } = await import("/static/surveys/editor/reach.js");
+            const { joinPrecondition, splitPrecondition } = await import("/static/surveys/editor/logic.js");
+            const written = known.map(name => [expressionForm(name), tokenForm(name)]);
+            const split = texts.map(text => {
+                const { kind, condition } = splitPrecondition(text);
+                return [kind, condition, joinPrecondition(kind, condition)];
+            });
+            return [written, split];
+        }""",
+        [known, texts],
+    )
+
+    assert written == [[names.expression_form(name), piping.token_form(name)] for name in known]
+    for text, (kind, condition, joined) in zip(texts, split, strict=True):
+        assert joined == text
+        inner = parse(condition).tree
+        assert parse(text).tree == (Negation(inner) if kind == "show_when" else inner)
+    assert [kind for kind, _, _ in split].count("show_when") == 4
 
 
 def test_what_is_out_of_reach_or_gone_stays_to_be_seen(windows, check_accessibility):
@@ -276,45 +291,17 @@ def test_while_a_project_is_open_its_logic_is_seen_and_closed(windows, check_acc
     check_accessibility(page)
 
 
-def test_names_and_conditions_are_read_as_the_engine_reads_them(windows):
-    known = ["favGame", "Fav game-2", "q1", "Q1", "score", "Score", "max_score_x", "answer", "AND", "in"]
-    known += ["UserName", "xp_points", " a b ", "Größe", "e\u0301te\u0301", "q 1", "score-x"]
-    texts = ["NOT((a = 1))", "NOT((a) OR (b))", 'NOT((a = "))"))', "NOT(((a) OR (b)))", "NOT((a))  ", "a = 1"]
-    texts += ["NOT((a)) AND NOT((b))", 'NOT((a = "("))']
-    page = editor.opened(windows, WHY)
-
-    written, split = page.evaluate(
-        """async ([known, texts]) => {
-            const { expressionForm, tokenForm } = await import("/static/surveys/editor/reach.js");
-            const { joinPrecondition, splitPrecondition } = await import("/static/surveys/editor/logic.js");
-            const written = known.map(name => [expressionForm(name), tokenForm(name)]);
-            const split = texts.map(text => {
-                const { kind, condition } = splitPrecondition(text);
-                return [kind, condition, joinPrecondition(kind, condition)];
-            });
-            return [written, split];
-        }""",
-        [known, texts],
-    )
-
-    assert written == [[names.expression_form(name), piping.token_form(name)] for name in known]
-    for text, (kind, condition, joined) in zip(texts, split, strict=True):
-        assert joined == text
-        inner = parse(condition).tree
-        assert parse(text).tree == (Negation(inner) if kind == "show_when" else inner)
-    assert [kind for kind, _, _ in split].count("show_when") == 4
-
-
-@pytest.mark.parametrize("condition", ['field.utm_source = "mail"', 'field.utm_source in ["mail", "poster"]'])
-def test_a_condition_on_a_field_is_edited_as_rows_again(windows, condition):
-    asks = WHY | {"precondition": f"NOT(({condition}))"}
-    page = editor.opened(windows, asks, settings={"hidden_fields": ["utm_source"]})
+def test_a_condition_on_a_field_is_edited_as_rows_again(windows):
+    conditions = ['field.utm_source = "mail"', 'field.utm_source in ["mail", "poster"]']
+    asks = [WHY | {"name": f"why {n}", "precondition": f"NOT(({each}))"} for n, each in enumerate(conditions)]
+    page = editor.opened(windows, *asks, settings={"hidden_fields": ["utm_source"]})
     logic = editor.logic(page)
 
-    logic.get_by_role("button", name="Edit as rows").click()
-
-    expect(logic.get_by_label("Block or variable")).to_have_value("variable:field.utm_source")
-    assert editor.block(page, 0)["show_when"]["variable"] == "field.utm_source"
+    for n in range(2):
+        editor.select(page, n)
+        logic.get_by_role("button", name="Edit as rows").click()
+        expect(logic.get_by_label("Block or variable")).to_have_value("variable:field.utm_source")
+        assert editor.block(page, n)["show_when"]["variable"] == "field.utm_source"
 
 
 def test_a_field_that_the_page_does_not_take_is_told_in_the_words_of_staff(windows):

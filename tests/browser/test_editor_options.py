@@ -22,22 +22,46 @@ def caller():
     return Caller()
 
 
-def test_an_option_is_dragged_by_its_grip(windows, caller):
-    project = editor.new_project(caller, CHOICE)
-    page = editor.open_editor(windows, caller, project)
+def test_options_are_dragged_moved_removed_and_pasted(windows, caller):
+    page = editor.open_editor(windows, caller, editor.new_project(caller, CHOICE))
     rows = page.locator(".option-row")
     rows.nth(2).hover()
     grip = rows.nth(2).locator(".grip").bounding_box()
     end = rows.nth(0).bounding_box()
     assert grip is not None
     assert end is not None
-
     page.mouse.move(grip["x"] + 8, grip["y"] + 8)
     page.mouse.down()
     page.mouse.move(grip["x"] + 8, end["y"] + 2, steps=5)
     page.mouse.up()
-
     assert editor.values(page) == ["blue", "red", "green"]
+
+    # By keyboard.
+    page.get_by_label("Option 3", exact=True).focus()
+    page.keyboard.press("Alt+ArrowUp")
+    page.keyboard.press("Alt+ArrowUp")
+    assert editor.values(page) == ["green", "blue", "red"]
+    for _ in range(6):
+        page.keyboard.press("Backspace")
+    assert editor.values(page) == ["blue", "red"]
+    expect(page.get_by_label("Option 1", exact=True)).to_be_focused()
+    page.get_by_role("button", name="Paste a list").click()
+    page.keyboard.insert_text(LIST)
+    expect(page.get_by_role("dialog").get_by_role("status")).to_have_text("3 options")
+    page.get_by_role("button", name="Add them").click()
+    assert editor.values(page) == ["blue", "red", "Tuesday", "Thursday", "Saturday"]
+
+    # Lines pasted into an option with a text follow it unless all of it is selected.
+    page.get_by_role("dialog").get_by_text("Close", exact=True).click()
+    page.get_by_label("Option 1", exact=True).press("End")
+    page.evaluate(PASTE, "May\nJune")
+    assert editor.values(page) == ["blue", "May", "June", "red", "Tuesday", "Thursday", "Saturday"]
+    page.get_by_label("Option 4", exact=True).select_text()
+    page.evaluate(PASTE, "Friday\nSunday")
+    assert editor.values(page) == [
+        *("blue", "May", "June", "Friday", "Sunday"),
+        *("Tuesday", "Thursday", "Saturday"),
+    ]
 
 
 def test_lines_pasted_into_an_option_become_options(windows, caller):
@@ -57,18 +81,6 @@ def test_lines_pasted_into_an_option_become_options(windows, caller):
     assert [option["value"] for option in block["options"]] == ["Tuesday", "Thursday", "Saturday"]
 
 
-def test_lines_pasted_into_an_option_with_a_text_follow_it_unless_all_of_it_is_selected(windows, caller):
-    page = editor.open_editor(windows, caller, editor.new_project(caller, CHOICE))
-
-    page.get_by_label("Option 1", exact=True).press("End")
-    page.evaluate(PASTE, "Tuesday\nThursday")
-    assert editor.values(page) == ["red", "Tuesday", "Thursday", "green", "blue"]
-    page.get_by_label("Option 5", exact=True).select_text()
-    page.evaluate(PASTE, "Friday\nSaturday")
-
-    assert editor.values(page) == ["red", "Tuesday", "Thursday", "green", "Friday", "Saturday"]
-
-
 def test_on_a_phone_one_tap_adds_an_option_or_opens_its_emoji_while_another_is_written(windows, caller):
     page = editor.open_editor(windows, caller, editor.new_project(caller, CHOICE), phone=True)
     page.get_by_role("button", name="Edit", exact=True).tap()
@@ -83,26 +95,6 @@ def test_on_a_phone_one_tap_adds_an_option_or_opens_its_emoji_while_another_is_w
     rows.nth(1).locator(".emoji-button").tap()
 
     expect(page.get_by_role("dialog")).to_be_visible()
-
-
-def test_options_are_moved_removed_and_pasted_by_keyboard(windows, caller):
-    project = editor.new_project(caller, CHOICE)
-    page = editor.open_editor(windows, caller, project)
-
-    page.get_by_label("Option 3", exact=True).focus()
-    page.keyboard.press("Alt+ArrowUp")
-    page.keyboard.press("Alt+ArrowUp")
-    assert editor.values(page) == ["blue", "red", "green"]
-    for _ in range(5):
-        page.keyboard.press("Backspace")
-    assert editor.values(page) == ["red", "green"]
-    expect(page.get_by_label("Option 1", exact=True)).to_be_focused()
-    page.get_by_role("button", name="Paste a list").click()
-    page.keyboard.insert_text(LIST)
-    expect(page.get_by_role("dialog").get_by_role("status")).to_have_text("3 options")
-    page.get_by_role("button", name="Add them").click()
-
-    assert editor.values(page) == ["red", "green", "Tuesday", "Thursday", "Saturday"]
 
 
 def test_options_that_nobody_has_filled_in_are_there_again_after_a_reload(windows, caller):
@@ -167,20 +159,20 @@ def test_too_long_a_list_stays_with_a_fault_beside_it_in_chat(windows, caller):
 
 
 def test_lines_of_a_pasted_list_that_do_not_fit_are_told_and_stay_in_the_box(windows, caller):
-    project = editor.new_project(caller, CHOICE)
-    page = editor.open_editor(windows, caller, project)
+    page = editor.open_editor(windows, caller, editor.new_project(caller, CHOICE))
     lines = ["x" * 501, *(f"Evening {n}" for n in range(134))]
+    alert = page.get_by_role("dialog").get_by_role("alert")
+    left_out = page.get_by_label("Lines that were not taken")
 
     page.get_by_role("button", name="Paste a list").click()
     page.keyboard.insert_text("\n".join(lines))
     page.get_by_role("button", name="Add them").click()
 
-    expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text(
+    expect(alert).to_have_text(
         "97 options added; 37 lines were left out, because a question has at most 100 options; "
         "1 line was left out, because an option has at most 500 characters. "
         "A question that is drawn as a menu can have 1,000."
     )
-    left_out = page.get_by_label("Lines that were not taken")
     expect(left_out).to_have_value("\n".join([*lines[98:], lines[0]]))
     expect(left_out).not_to_be_editable()
     expect(page.get_by_role("dialog").get_by_role("status")).to_have_text("38 lines left out")
@@ -188,26 +180,25 @@ def test_lines_of_a_pasted_list_that_do_not_fit_are_told_and_stay_in_the_box(win
     page.get_by_role("dialog").get_by_text("Close", exact=True).click()
     expect(page.locator(".option-row")).to_have_count(100)
 
-
-def test_lines_pasted_into_an_option_of_a_full_list_are_offered_again(windows, caller):
-    options = [{"value": f"Evening {n}"} for n in range(99)]
-    page = editor.open_editor(windows, caller, editor.new_project(caller, {**CHOICE, "options": options}))
-
+    # And those pasted into an option of a full list.
+    page.get_by_role("button", name="Remove option 100").click()
     page.get_by_label("Option 99", exact=True).focus()
     page.evaluate(PASTE, "Tuesday\nThursday\nSaturday")
-
-    expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text(
+    expect(alert).to_have_text(
         "1 option added; 2 lines were left out, because a question has at most 100 options. "
         "A question that is drawn as a menu can have 1,000."
     )
-    expect(page.get_by_label("Lines that were not taken")).to_have_value("Thursday\nSaturday")
-    assert editor.values(page)[-2:] == ["Evening 98", "Tuesday"]
+    expect(left_out).to_have_value("Thursday\nSaturday")
+    assert editor.values(page)[-2:] == ["Evening 95", "Tuesday"]
 
 
-def test_another_stored_value_leaves_what_people_read(windows, caller):
+def test_an_emoji_is_found_by_a_word_and_another_stored_value_leaves_what_people_read(windows, caller):
     project = editor.new_project(caller, CHOICE)
     page = editor.open_editor(windows, caller, project)
 
+    page.get_by_label("Option 1: add an emoji").click()
+    page.keyboard.type("pizza")
+    page.keyboard.press("Enter")
     page.get_by_text("Show stored values").click()
     stored = page.get_by_label("Option 1, stored value")
     stored.press("End")
@@ -215,20 +206,8 @@ def test_another_stored_value_leaves_what_people_read(windows, caller):
     editor.save(page)
 
     (block,) = editor.stored(caller, project)
-    assert (block["options"][0]["label"], block["options"][0]["value"]) == ("red", "reddish")
-
-
-def test_an_emoji_is_found_by_a_word(windows, caller):
-    project = editor.new_project(caller, CHOICE)
-    page = editor.open_editor(windows, caller, project)
-
-    page.get_by_label("Option 1: add an emoji").click()
-    page.keyboard.type("pizza")
-    page.keyboard.press("Enter")
-    editor.save(page)
-
-    (block,) = editor.stored(caller, project)
-    assert block["options"][0]["emoji"] == "🍕"
+    first = block["options"][0]
+    assert (first["label"], first["value"], first["emoji"]) == ("red", "reddish", "🍕")
 
 
 def test_scoring_is_turned_on_in_place_and_points_and_the_right_answer_are_written(windows, caller):
@@ -272,17 +251,20 @@ def test_scoring_is_turned_on_in_place_and_points_and_the_right_answer_are_writt
     expect(page.get_by_text("Words after the answer")).to_be_visible()
 
 
-def test_the_right_answer_stays_when_options_are_moved(windows, caller):
-    project = editor.new_project(caller, {**CHOICE, "correct_answer_index": 0}, scoring_enabled=True)
+def test_the_right_answer_and_conditions_keep_to_options_that_are_moved_and_renamed(windows, caller):
+    named = {**CHOICE, "name": "colour", "correct_answer_index": 0}
+    asking = {**TEXT, "show_when": {"block": "colour", "op": "in", "value": ["red", "blue"]}}
+    project = editor.new_project(caller, named, asking, scoring_enabled=True)
     page = editor.open_editor(windows, caller, project)
 
-    page.get_by_label("Option 1", exact=True).focus()
+    page.get_by_label("Option 1", exact=True).fill("crimson")
     page.keyboard.press("Alt+ArrowDown")
     editor.save(page)
 
-    (block,) = editor.stored(caller, project)
-    assert [option["value"] for option in block["options"]] == ["green", "red", "blue"]
-    assert block["correct_answer_index"] == 1
+    first, second = editor.stored(caller, project)
+    assert [option["value"] for option in first["options"]] == ["green", "crimson", "blue"]
+    assert first["correct_answer_index"] == 1
+    assert second["show_when"]["value"] == ["crimson", "blue"]
 
 
 def test_a_scale_is_drawn_with_its_words_and_emoji(windows, caller):
@@ -303,16 +285,3 @@ def test_a_scale_is_drawn_with_its_words_and_emoji(windows, caller):
     (block,) = editor.stored(caller, project)
     assert (block["min"], block["max"], block["scale"]["icon"]) == (1, 5, "emoji")
     assert [option["emoji"] for option in block["options"]] == ["😡", "🙁", "😐", "🙂", "😍"]
-
-
-def test_a_new_stored_value_is_carried_into_conditions(windows, caller):
-    named = {**CHOICE, "name": "colour"}
-    asking = {**TEXT, "show_when": {"block": "colour", "op": "in", "value": ["red", "blue"]}}
-    project = editor.new_project(caller, named, asking)
-    page = editor.open_editor(windows, caller, project)
-
-    page.get_by_label("Option 1", exact=True).fill("crimson")
-    editor.save(page)
-
-    _, second = editor.stored(caller, project)
-    assert second["show_when"]["value"] == ["crimson", "blue"]

@@ -58,15 +58,41 @@ def question(page: Page) -> Any:
     return editor.preview(page).locator("#question")
 
 
-def test_the_preview_follows_typing_and_leaves_the_focus_where_it_is(windows):
-    page = opened(windows, COLOUR, WHY)
+def test_the_preview_follows_typing_shows_answers_path_and_jumps_and_stores_nothing(
+    windows, check_accessibility
+):
+    page = opened(windows, COLOUR, WHY, BYE)
     expect(question(page)).to_have_text("Which colour?")
-
     prompt = page.get_by_label("Question", exact=True).or_(page.get_by_label("Prompt", exact=True)).first
     prompt.fill("Which of these colours?")
-
     expect(question(page)).to_have_text("Which of these colours?")
     expect(prompt).to_be_focused()
+
+    editor.preview(page).get_by_text("green").click()
+    editor.preview(page).get_by_role("button", name="Continue").click()
+    expect(question(page)).to_contain_text("Why green?")
+    expect(page.locator(PATH)).to_have_text(["1 colour", "2 why"])
+    editor.select(page, 2)  # the preview follows
+    expect(question(page)).to_have_text("Goodbye then.")
+    expect(page.locator(".preview-answer")).to_have_text(["green", "skipped"])
+    page.locator(PATH).first.click()
+    expect(question(page)).to_have_text("Which of these colours?")
+    assert Conversation.objects.count() == 0
+
+    # The page is as wide as a phone or a desktop.
+    frame = page.locator(".preview-stage iframe")
+    assert frame.evaluate("frame => frame.contentWindow.innerWidth") == 390
+    page.get_by_role("button", name="Desktop").click()
+    assert frame.evaluate("frame => frame.contentWindow.innerWidth") == 1180
+    check_accessibility(page)
+
+    # It can be hidden and stays so.
+    page.locator(".preview-fold").click()
+    editor.expect_kept(page)
+    page.reload()
+    expect(page.locator(".preview-stage")).to_be_hidden()
+    page.locator(".preview-fold").click()
+    expect(question(page)).to_have_text("Which of these colours?")
 
 
 def test_a_ranking_in_the_preview_leaves_nothing_in_the_browser(windows):
@@ -79,22 +105,6 @@ def test_a_ranking_in_the_preview_leaves_nothing_in_the_browser(windows):
 
     expect(preview.locator(".rank .text").first).to_have_text(second)
     assert "rank" not in preview.locator("body").evaluate("JSON.stringify(sessionStorage)")
-
-
-def test_answers_path_and_jumps_are_shown_and_nothing_is_stored(windows):
-    page = opened(windows, COLOUR, WHY, BYE)
-    editor.preview(page).get_by_text("green").click()
-    editor.preview(page).get_by_role("button", name="Continue").click()
-    expect(question(page)).to_contain_text("Why green?")
-    expect(page.locator(PATH)).to_have_text(["1 colour", "2 why"])
-
-    editor.select(page, 2)  # the preview follows
-
-    expect(question(page)).to_have_text("Goodbye then.")
-    expect(page.locator(".preview-answer")).to_have_text(["green", "skipped"])
-    page.locator(PATH).first.click()
-    expect(question(page)).to_have_text("Which colour?")
-    assert Conversation.objects.count() == 0
 
 
 def test_following_stops_and_a_calculation_leads_to_what_comes_next(windows):
@@ -124,27 +134,6 @@ def test_a_quiz_shows_its_scores(windows):
     editor.preview(page).get_by_role("button", name="Continue").click()
 
     expect(page.locator(".preview-figures")).to_contain_text("3 of 3")
-
-
-def test_the_page_is_as_wide_as_a_phone_or_a_desktop(windows, check_accessibility):
-    page = opened(windows, COLOUR)
-    frame = page.locator(".preview-stage iframe")
-    expect(question(page)).to_be_visible()
-
-    assert frame.evaluate("frame => frame.contentWindow.innerWidth") == 390
-    page.get_by_role("button", name="Desktop").click()
-    assert frame.evaluate("frame => frame.contentWindow.innerWidth") == 1180
-    check_accessibility(page)
-
-
-def test_it_can_be_hidden_and_stays_so(windows):
-    page = opened(windows, COLOUR)
-    page.locator(".preview-fold").click()
-    page.reload()
-
-    expect(page.locator(".preview-stage")).to_be_hidden()
-    page.locator(".preview-fold").click()
-    expect(question(page)).to_have_text("Which colour?")
 
 
 def test_on_a_phone_the_preview_is_a_tab(windows, check_accessibility):
@@ -190,6 +179,10 @@ def test_a_sentence_becomes_a_script(windows, monkeypatch, settings, check_acces
     page = opened(windows, COLOUR)
     monkeypatch.setattr(generation, "wake", lambda name, **ids: None)
     page.get_by_role("button", name="Start from…").click()
+    # Without a model changes are not offered.
+    expect(page.get_by_role("button", name="A template")).to_be_visible()
+    expect(page.get_by_role("button", name="A change by AI")).to_have_count(0)
+    expect(page.get_by_role("button", name="Change by AI…")).to_have_count(0)
     intent = "Club evening: rate the food and the music, ask why they came. Open until Friday."
     page.get_by_label("What do you want to ask, and whom?").fill(intent)
     expect(page.locator("#start-cost")).to_contain_text("no credits")
@@ -275,16 +268,6 @@ def test_a_change_that_is_not_wanted_leaves_the_draft_as_it_is(windows, monkeypa
     page.get_by_role("button", name="Use the result").click()
     expect(page.locator("#editor-announcer")).to_have_text("The draft stays as it is.")
     assert editor.prompts(page) == before
-
-
-def test_without_a_model_changes_are_not_offered(windows):
-    page = opened(windows, COLOUR)
-
-    page.get_by_role("button", name="Start from…").click()
-
-    expect(page.get_by_role("button", name="A template")).to_be_visible()
-    expect(page.get_by_role("button", name="A change by AI")).to_have_count(0)
-    expect(page.get_by_role("button", name="Change by AI…")).to_have_count(0)
 
 
 def page_job(page: Page) -> int:

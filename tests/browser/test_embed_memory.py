@@ -69,32 +69,28 @@ def test_a_reload_keeps_the_place_in_a_survey(windows, other_site, memory, priva
         assert kept_visits(page) == [f"colloquy:{other_site.site}/s/{made.slug}"]
 
 
-def test_the_first_question_is_not_drawn_before_the_place_in_the_survey(windows, other_site):
-    made = survey()
-    other_site.show(made)
-    page = windows.open(other_site.address)
-    answer(page.frame_locator("iframe"), "one")
-    expect(page.frame_locator("iframe").locator("#question")).to_contain_text("And why?")
-    looks = []
-    page.on("request", lambda request: looks.append(request.url) if "/s/" in request.url else None)
-
-    page.reload()
-    expect(page.frame_locator("iframe").locator("#question")).to_contain_text("And why?")
-
-    assert len(looks) == 1
-    assert "colloquy-visit=" in looks[0]
-
-
-def test_a_frame_that_was_loaded_anew_by_itself_finds_its_place(windows, other_site):
+def test_a_frame_that_is_loaded_anew_finds_its_place_before_a_question_is_drawn(windows, other_site):
     made = survey()
     other_site.show(made)
     page = windows.open(other_site.address)
     frame = page.frame_locator("iframe")
+    expect(frame.locator("#question")).to_contain_text("What?")
+    # The frame hands nothing to a window that is not around it.
+    frame_of(page).evaluate("postMessage({type: 'colloquy:host', token: 'forged'}, '*')")
     answer(frame, "one")
     expect(frame.locator("#question")).to_contain_text("And why?")
+    looks = []
+    page.on("request", lambda request: looks.append(request.url) if "/s/" in request.url else None)
 
+    page.reload()
+    expect(frame.locator("#question")).to_contain_text("And why?")
+    assert len(looks) == 1
+    assert "colloquy-visit=" in looks[0]
+
+    # By itself.
+    answer(frame, "two")
+    expect(frame.locator("#question")).to_contain_text("Else?")
     frame_of(page).evaluate("location.reload()")
-
     expect(frame.locator(".note")).to_have_text("Welcome back, you were here.")
     assert made.conversations.count() == 1
 
@@ -191,11 +187,19 @@ def test_a_frame_without_our_script_remembers_by_its_cookie(windows, other_site,
     expect(frame.locator("#question")).to_contain_text("And why?")
 
 
-def test_what_has_expired_is_removed_and_what_belongs_to_others_stays(windows, other_site):
+def test_what_has_expired_or_is_spoilt_is_replaced_and_what_belongs_to_others_stays(windows, other_site):
     made = survey()
     other_site.show(made)
     page = windows.open(other_site.address)
     [name] = kept_visits_after_arrival(page)
+    page.evaluate(
+        "name => { localStorage[name] = localStorage[name].replace('token\":\"', 'token\":\"x') }", name
+    )
+    spoilt = page.evaluate("name => localStorage[name]", name)
+    page.reload()
+    expect(page.frame_locator("iframe").locator("#question")).to_contain_text("What?")
+    page.wait_for_function("([name, old]) => localStorage[name] !== old", arg=[name, spoilt])
+
     day = 24 * 3600
     kept = json.loads(page.evaluate("name => localStorage[name]", name))
     assert 364 * day < kept["until"] - page.evaluate("Date.now() / 1000") <= 366 * day
@@ -207,9 +211,7 @@ def test_what_has_expired_is_removed_and_what_belongs_to_others_stays(windows, o
         }""",
         [name, kept],
     )
-
     page.reload()
-
     expect(page.frame_locator("iframe").locator("#question")).to_contain_text("What?")
     page.wait_for_function(
         "([name, old]) => localStorage[name] && localStorage[name] !== old", arg=[name, ""]
@@ -221,22 +223,6 @@ def test_what_has_expired_is_removed_and_what_belongs_to_others_stays(windows, o
 def kept_visits_after_arrival(page):
     page.wait_for_function("Object.keys(localStorage).length")
     return kept_visits(page)
-
-
-def test_a_spoilt_token_is_replaced(windows, other_site):
-    made = survey()
-    other_site.show(made)
-    page = windows.open(other_site.address)
-    [name] = kept_visits_after_arrival(page)
-    page.evaluate(
-        "name => { localStorage[name] = localStorage[name].replace('token\":\"', 'token\":\"x') }", name
-    )
-    spoilt = page.evaluate("name => localStorage[name]", name)
-
-    page.reload()
-
-    expect(page.frame_locator("iframe").locator("#question")).to_contain_text("What?")
-    page.wait_for_function("([name, old]) => localStorage[name] !== old", arg=[name, spoilt])
 
 
 def test_tokens_from_elsewhere_are_not_kept(windows, other_site):
@@ -261,17 +247,3 @@ def test_tokens_from_elsewhere_are_not_kept(windows, other_site):
     page.wait_for_function("document.querySelector('iframe').style.blockSize === '777px'")
 
     assert page.evaluate("name => localStorage[name]", name) == before
-
-
-def test_the_frame_hands_nothing_to_a_window_that_is_not_around_it(windows, other_site):
-    made = survey()
-    other_site.show(made)
-    page = windows.open(other_site.address)
-    frame = page.frame_locator("iframe")
-    expect(frame.locator("#question")).to_contain_text("What?")
-
-    frame_of(page).evaluate("postMessage({type: 'colloquy:host', token: 'forged'}, '*')")
-    answer(frame, "one")
-
-    expect(frame.locator("#question")).to_contain_text("And why?")
-    assert made.conversations.count() == 1

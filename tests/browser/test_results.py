@@ -68,21 +68,58 @@ def analysed(made, **fields):
 # --- Shared -----------------------------------------------------------------------------------------
 
 
-def test_shared_results_are_accessible_and_nothing_is_cut_off(windows, check_every_look, made):
-    analysed(made)
-    page = windows.open(shared(made))
+def test_shared_results_are_drawn_as_counted_in_every_look_and_weigh_less_than_30_kilobytes(
+    windows, check_every_look, check_contrast, made
+):
+    loaded: list[bytes] = []
+    page = windows.open()
 
+    def note(response):
+        loaded.append(response.body())
+
+    page.on("response", note)
+    page.goto(shared(made), wait_until="networkidle")
+    page.remove_listener("response", note)
+    assert len(loaded) >= 3  # page and two style sheets
+    assert sum(len(gzip.compress(body)) for body in loaded) < 30_000
+
+    # Tables open by keyboard.
+    page.keyboard.press("Tab")
+    expect(page.locator("summary").first).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("table").first).to_be_visible()
+    rows = page.locator("table").first.locator("tbody tr").all_inner_texts()
+    assert rows[0].split("\t") == ["From a friend", "23", "57.50%"]
+
+    # Bars and columns are as long as what they tell.
+    blocks = scenario.script(made).blocks
+    choice, scale, nps = (page.locator(f"#question-{blocks[n].id}") for n in (1, 3, 5))
+    whole = choice.locator(".bars svg").first.bounding_box()["width"]
+    bars = [width / whole for width in choice.locator(".bars rect").evaluate_all(RECTS)]
+    heights = scale.locator(".columns > rect").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().height)"
+    )
+    parts = nps.locator(".stacked-bar > rect:not([fill])").evaluate_all(RECTS)
+    assert bars == pytest.approx([23 / 40, 11 / 40, 6 / 40, 0], abs=0.01)
+    assert [each / heights[2] for each in heights] == pytest.approx([5 / 15, 4 / 15, 1, 14 / 15], abs=0.02)
+    assert [each / sum(parts) for each in parts] == pytest.approx([9 / 36, 8 / 36, 19 / 36], abs=0.01)
+
+    # The mean is marked where it belongs.
+    drawing = scale.locator(".columns").bounding_box()
+    marker = scale.locator(".mean path").bounding_box()
+    expect(scale.locator(".mean text")).to_have_text("mean 4")
+    middle = marker["x"] + marker["width"] / 2 - drawing["x"]
+    assert middle / drawing["width"] == pytest.approx(0.7, abs=0.01)  # the middle of the fourth of five
+
+    analysed(made)
+    page.reload()
     expect(page.locator(".chart")).to_have_count(8)
     check_every_look(page)
     for summary in page.locator("summary").all():
         summary.click()
     check_every_look(page)
 
-
-def test_charts_are_accessible_in_other_themes(windows, check_contrast, made):
-    """Every pair of colours of every theme is computed elsewhere; here the charts use no other pair."""
-    page = windows.open(shared(made))
-
+    # Every pair of colours of every theme is computed elsewhere; here the charts use no other pair.
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         for number in (5, theme.THEMES):
@@ -90,83 +127,37 @@ def test_charts_are_accessible_in_other_themes(windows, check_contrast, made):
             check_contrast(page)
 
 
-def test_nothing_of_it_needs_a_script_and_no_cookie_is_kept(windows, made):
+def test_nothing_of_it_needs_a_script_but_times_in_the_zone_of_the_visitor(windows, made):
     page = windows.open(shared(made), java_script_enabled=False)
 
     page.locator("summary").first.click()
 
     expect(page.locator("table").first).to_be_visible()
-    expect(page.locator("script")).to_have_count(1)  # for times in the visitor's zone alone
+    expect(page.locator("script")).to_have_count(1)
     expect(page.locator('script[src*="local-times"]')).to_have_count(1)
+    expect(page.locator(".foot time")).to_contain_text("UTC")
     assert page.context.cookies() == []
+    page = windows.open(shared(made), timezone_id="Asia/Kolkata", locale="en-IN")
+    expect(page.locator(".foot time")).to_contain_text("GMT+5:30")
+
+    # On paper no card of a chart is cut.
+    page.set_viewport_size(PIXELS_OF_A4)
+    page.emulate_media(media="print")
+    for card in page.locator(".chart").all():
+        expect(card).to_have_css("break-inside", "avoid")
+        assert card.bounding_box()["height"] < PIXELS_OF_A4["height"]
 
 
-def test_tables_open_by_keyboard(windows, made):
-    page = windows.open(shared(made))
+def test_what_cannot_be_shown_is_said_accessibly(windows, check_accessibility):
+    page = windows.open()
 
-    page.keyboard.press("Tab")
-    expect(page.locator("summary").first).to_be_focused()
-    page.keyboard.press("Enter")
-
-    expect(page.locator("table").first).to_be_visible()
-    rows = page.locator("table").first.locator("tbody tr").all_inner_texts()
-    assert rows[0].split("\t") == ["From a friend", "23", "57.50%"]
-
-
-def test_bars_and_columns_are_as_long_as_what_they_tell(windows, made):
-    page = windows.open(shared(made))
-    blocks = scenario.script(made).blocks
-    choice, scale, nps = (page.locator(f"#question-{blocks[n].id}") for n in (1, 3, 5))
-
-    whole = choice.locator(".bars svg").first.bounding_box()["width"]
-    bars = [width / whole for width in choice.locator(".bars rect").evaluate_all(RECTS)]
-    heights = scale.locator(".columns > rect").evaluate_all(
-        "all => all.map(one => one.getBoundingClientRect().height)"
-    )
-    parts = nps.locator(".stacked-bar > rect:not([fill])").evaluate_all(RECTS)
-
-    assert bars == pytest.approx([23 / 40, 11 / 40, 6 / 40, 0], abs=0.01)
-    assert [each / heights[2] for each in heights] == pytest.approx([5 / 15, 4 / 15, 1, 14 / 15], abs=0.02)
-    assert [each / sum(parts) for each in parts] == pytest.approx([9 / 36, 8 / 36, 19 / 36], abs=0.01)
-
-
-def test_the_mean_is_marked_where_it_belongs(windows, made):
-    page = windows.open(shared(made))
-    scale = page.locator(f"#question-{scenario.script(made).blocks[3].id}")
-
-    drawing = scale.locator(".columns").bounding_box()
-    marker = scale.locator(".mean path").bounding_box()
-
-    expect(scale.locator(".mean text")).to_have_text("mean 4")
-    middle = marker["x"] + marker["width"] / 2 - drawing["x"]
-    assert middle / drawing["width"] == pytest.approx(0.7, abs=0.01)  # the middle of the fourth of five
-
-
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
+    for fields, told in (
         ({"type": "convo"}, "No responses yet."),
         ({"type": "poll", "poll_results_mode": "hidden"}, "The votes are still coming in."),
-    ],
-)
-def test_what_cannot_be_shown_is_said_accessibly(windows, check_accessibility, fields, told):
-    made = scenario.project(CHOICE, share_results=True, **fields)
-
-    page = windows.open(shared(made))
-
-    expect(page.locator("h2")).to_have_text(told)
-    check_accessibility(page)
-
-
-def test_the_shared_page_weighs_less_than_30_kilobytes(windows, made):
-    loaded: list[bytes] = []
-    page = windows.open()
-    page.on("response", lambda response: loaded.append(response.body()))
-
-    page.goto(shared(made), wait_until="networkidle")
-
-    assert len(loaded) >= 3  # page and two style sheets
-    assert sum(len(gzip.compress(body)) for body in loaded) < 30_000
+    ):
+        page.goto(shared(scenario.project(CHOICE, share_results=True, **fields)))
+        expect(page.locator("h2")).to_have_text(told)
+        check_accessibility(page)
 
 
 # --- For staff --------------------------------------------------------------------------------------
@@ -190,7 +181,7 @@ def test_the_staff_page_is_accessible_with_everything_on_it(windows, check_every
     check_every_look(page)
 
 
-def test_filters_are_set_by_keyboard_and_live_in_the_address(windows, made):
+def test_filters_are_set_by_keyboard_and_live_in_the_address(windows, check_accessibility, made):
     """Rule 6.434."""
     page = for_staff(windows, made)
     expect(page.get_by_label("Compare by")).to_be_hidden()
@@ -209,10 +200,8 @@ def test_filters_are_set_by_keyboard_and_live_in_the_address(windows, made):
     page.get_by_role("link", name="Reset").click()
     expect(page.locator(".facts").first).to_contain_text("40")
 
-
-def test_a_wrong_filter_is_told_where_it_stands(windows, check_accessibility, made):
-    page = for_staff(windows, made, "?submitted_after=2026-02-05&submitted_before=2026-02-01")
-
+    # A wrong one is told where it stands.
+    page.goto(f"{page.url}?submitted_after=2026-02-05&submitted_before=2026-02-01")
     expect(page.get_by_role("alert")).to_contain_text("The last day must not be before the first day.")
     expect(page.get_by_label("to, inclusive")).to_have_attribute("aria-invalid", "true")
     check_accessibility(page)
@@ -238,50 +227,24 @@ def test_while_an_analysis_runs_the_page_follows_it_by_itself(windows, check_acc
 
 def test_on_paper_all_tables_are_told_in_light_colours_and_nothing_is_to_be_pressed(windows, made):
     analysed(made)
-    page = for_staff(windows, made, color_scheme="dark", viewport=PIXELS_OF_A4)
-
-    page.emulate_media(media="print", color_scheme="dark")
-
-    assert all(table.is_visible() for table in page.locator("table").all())
-    expect_to_fit(page)
-    for hidden in (".selection", ".exports", ".skip-link"):
-        expect(page.locator(hidden)).to_be_hidden()
-    expect(page.locator(".chart").first).to_have_css("background-color", "rgb(255, 255, 255)")
-    expect(page.locator(".bars rect").first).to_have_css("fill", "rgb(61, 64, 181)")
-
-
-def test_the_tab_has_the_filters_in_words_and_on_paper_no_links_to_what_it_shows(windows, made):
     query = "?status=completed&provider=web&submitted_after=2020-01-01"
-    page = for_staff(windows, made, query, viewport=PIXELS_OF_A4)
-
+    page = for_staff(windows, made, query, color_scheme="dark", viewport=PIXELS_OF_A4)
     counted = page.locator(".counted")
     words = "selected here: completed; submitted from 1 January 2020 (UTC); source is Web."
     expect(counted).to_contain_text(words, use_inner_text=True)
     expect(page.locator(".project-name a")).to_be_visible()
-    page.emulate_media(media="print")
+
+    page.emulate_media(media="print", color_scheme="dark")
 
     expect(counted).to_contain_text(words, use_inner_text=True)
-    expect(page.locator(".project-name a")).to_be_hidden()
     for summary in page.get_by_text("Show as a table").all():
         expect(summary).to_be_hidden()
-
-
-def test_on_paper_no_card_of_a_chart_is_cut(windows, made):
-    page = windows.open(shared(made), viewport=PIXELS_OF_A4)
-
-    page.emulate_media(media="print")
-
-    for card in page.locator(".chart").all():
-        expect(card).to_have_css("break-inside", "avoid")
-        assert card.bounding_box()["height"] < PIXELS_OF_A4["height"]
-
-
-def test_a_visitor_reads_in_their_own_zone_when_the_results_were_counted(windows, made):
-    page = windows.open(shared(made), timezone_id="Asia/Kolkata", locale="en-IN")
-    expect(page.locator(".foot time")).to_contain_text("GMT+5:30")
-
-    plain = windows.open(shared(made), java_script_enabled=False)
-    expect(plain.locator(".foot time")).to_contain_text("UTC")
+    assert all(table.is_visible() for table in page.locator("table").all())
+    expect_to_fit(page)
+    for hidden in (".selection", ".exports", ".skip-link", ".project-name a"):
+        expect(page.locator(hidden)).to_be_hidden()
+    expect(page.locator(".chart").first).to_have_css("background-color", "rgb(255, 255, 255)")
+    expect(page.locator(".bars rect").first).to_have_css("fill", "rgb(61, 64, 181)")
 
 
 def test_a_question_is_answered_on_the_tab_and_its_figure_leads_to_its_card(windows, monkeypatch):

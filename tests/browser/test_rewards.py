@@ -76,26 +76,17 @@ def test_everything_that_is_earned_is_celebrated(windows, check_accessibility, h
     check(page)
 
 
-def test_it_is_read_out_as_the_focus_is_on_it(windows):
-    page = at(windows, project(QUESTION, FIFTY), scenario.member())
-    choose(page, "red")
-    go_on(page)
-    question(page, "Well played, Ann!")
-
-    expect(page.locator("#question")).to_be_focused()
-    name = page.get_by_role("heading", name="+50 XP Well played, Ann!")
-    expect(name).to_be_visible()
-
-
-def test_where_motion_is_not_wanted_nothing_moves(windows):
+def test_it_is_read_out_as_the_focus_is_on_it_and_nothing_moves_where_motion_is_not_wanted(windows):
     page = at(windows, project(QUESTION, FIFTY, rewards=REWARDS), scenario.member(), reduced_motion="reduce")
     choose(page, "red")
     go_on(page)
     question(page, "Well played, Ann!")
+    expect(page.locator("#question")).to_be_focused()
+    expect(page.get_by_role("heading", name="+50 XP Well played, Ann!")).to_be_visible()
     assert page.evaluate("document.getAnimations().length") == 0
+
     go_on(page)
     question(page, "Thank you!")
-
     assert page.evaluate("document.getAnimations().length") == 0
 
 

@@ -44,19 +44,18 @@ def write(caller: Caller, project: str, *blocks: Any) -> None:
     assert written.status_code == 200, written.content
 
 
-def collide(windows: Any, caller: Caller, project: str, **options: Any) -> Any:
-    """An editor with another text of the first block, while both texts of the first two were changed."""
+def collide(page: Any, caller: Caller, project: str, mine: str, *theirs: str) -> None:
+    """Give the first block of an editor other words, while both texts of the first two are changed."""
     first, second, last = editor.stored(caller, project)
-    page = editor.open_editor(windows, caller, project, **options)
     page.evaluate(
-        "() => colloquyEditor.store.changeBlock(colloquyEditor.store.blocks[0].key,"
-        " (block) => { block.prompt = 'Mine?'; }, 'Type')"
+        "(words) => colloquyEditor.store.changeBlock(colloquyEditor.store.blocks[0].key,"
+        " (block) => { block.prompt = words; }, 'Type')",
+        mine,
     )
     editor.expect_state(page, "Draft kept")
-    write(caller, project, first | {"prompt": "Theirs?"}, second | {"prompt": "Which paint?"}, last)
+    write(caller, project, first | {"prompt": theirs[0]}, second | {"prompt": theirs[1]}, last)
     page.keyboard.press("Control+s")
     expect(page.get_by_role("dialog")).to_be_visible()
-    return page
 
 
 def row(page, name):
@@ -67,52 +66,43 @@ def prompts(caller, project):
     return [block["prompt"] for block in editor.stored(caller, project)]
 
 
-def test_each_block_is_chosen_and_the_result_is_saved(windows, caller, project):
-    page = collide(windows, caller, project)
+def test_each_block_is_chosen_and_the_result_is_saved(windows, caller, project, check_every_look):
+    page = editor.open_editor(windows, caller, project)
+    collide(page, caller, project, "Mine?", "Theirs?", "Which paint?")
     dialog = page.get_by_role("dialog", name="The script was changed while you edited")
-    expect(dialog.get_by_role("group")).to_have_count(2)
-    expect(dialog.get_by_role("status")).to_have_text("1 choice left")
-    expect(row(page, "colour").get_by_label("Theirs")).to_be_checked()
+    check_every_look(page)
+    for size in (PHONE, DESK):
+        page.set_viewport_size(size)
+        assert dialog.evaluate("element => element.scrollWidth <= element.clientWidth")
 
-    row(page, "why").get_by_label("Yours").check()
-    expect(dialog.get_by_role("status")).to_have_text("Everything is decided")
-    dialog.get_by_role("button", name="Save the result").click()
-
-    editor.expect_state(page, "Script saved")
-    assert prompts(caller, project) == ["Mine?", "Which paint?", "Why?"]
-    assert not ScriptDraft.objects.exists()
-    assert editor.prompts(page) == ["Mine?", "Which paint?", "Why?"]
-
-
-def test_undo_does_not_go_behind_a_merge(windows, caller, project):
-    page = collide(windows, caller, project)
-    row(page, "why").get_by_label("Yours").check()
-    page.get_by_role("dialog").get_by_role("button", name="Save the result").click()
-    editor.expect_state(page, "Script saved")
-
-    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
-    page.keyboard.press("Control+z")
-
-    assert editor.prompts(page) == ["Mine?", "Which paint?", "Why?"]
-
-
-def test_nothing_is_lost_by_who_goes_back_to_the_editor(windows, caller, project):
-    page = collide(windows, caller, project)
-
+    # Nothing is lost by who goes back to the editor.
     page.keyboard.press("Escape")
-
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert prompts(caller, project) == ["Theirs?", "Which paint?", "Why?"]
     page.reload()
     assert editor.prompts(page) == ["Mine?", "Which colour?", "Why?"]
     page.keyboard.press("Control+s")
-    expect(page.get_by_role("dialog")).to_be_visible()
+
+    expect(dialog.get_by_role("group")).to_have_count(2)
+    expect(dialog.get_by_role("status")).to_have_text("1 choice left")
+    expect(row(page, "colour").get_by_label("Theirs")).to_be_checked()
+    row(page, "why").get_by_label("Yours").check()
+    expect(dialog.get_by_role("status")).to_have_text("Everything is decided")
+    dialog.get_by_role("button", name="Save the result").click()
+    editor.expect_state(page, "Script saved")
+    assert prompts(caller, project) == ["Mine?", "Which paint?", "Why?"]
+    assert not ScriptDraft.objects.exists()
+
+    # Undo does not go behind a merge.
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+    page.keyboard.press("Control+z")
+    assert editor.prompts(page) == ["Mine?", "Which paint?", "Why?"]
 
 
-def test_a_result_is_chosen_and_saved_by_keyboard_alone(windows, caller, project):
-    page = collide(windows, caller, project)
+def test_a_result_is_chosen_by_keyboard_alone_or_one_side_is_taken_as_a_whole(windows, caller, project):
+    page = editor.open_editor(windows, caller, project)
+    collide(page, caller, project, "Mine?", "Theirs?", "Which paint?")
     expect(page.get_by_role("heading", name="The script was changed")).to_be_focused()
-
     editor.tab_to(page, "Save the result")
     page.keyboard.press("Enter")
     expect(row(page, "why").get_by_label("Theirs")).to_be_focused()
@@ -120,44 +110,30 @@ def test_a_result_is_chosen_and_saved_by_keyboard_alone(windows, caller, project
     expect(row(page, "why").get_by_label("Yours")).to_be_checked()
     editor.tab_to(page, "Save the result")
     page.keyboard.press("Enter")
-
     editor.expect_state(page, "Script saved")
     assert prompts(caller, project) == ["Mine?", "Which paint?", "Why?"]
 
-
-@pytest.mark.parametrize(
-    ("button", "saved"),
-    [
-        ("Take all of theirs", ["Theirs?", "Which paint?", "Why?"]),
-        ("Take all of yours", ["Mine?", "Which colour?", "Why?"]),
-    ],
-)
-def test_one_side_is_taken_as_a_whole(windows, caller, project, button, saved):
-    page = collide(windows, caller, project)
-
-    page.get_by_role("button", name=button).click()
+    collide(page, caller, project, "Mine again?", "Theirs again?", "Which hue?")
+    page.get_by_role("button", name="Take all of theirs").click()
     page.get_by_role("button", name="Save the result").click()
-
     editor.expect_state(page, "Script saved")
-    assert prompts(caller, project) == saved
+    assert prompts(caller, project) == ["Theirs again?", "Which hue?", "Why?"]
 
-
-def test_a_collision_during_a_collision_is_told_again(windows, caller, project):
-    page = collide(windows, caller, project)
+    # A collision during a collision is told again.
+    collide(page, caller, project, "Mine now?", "Theirs now?", "Which dye?")
     first, second, last = editor.stored(caller, project)
     write(caller, project, first, second, last | {"prompt": "At last?"})
-
     page.get_by_role("button", name="Take all of yours").click()
     page.get_by_role("button", name="Save the result").click()
-
     expect(row(page, "last")).to_be_visible()
     expect(row(page, "last").get_by_label("Theirs")).to_be_checked()
     page.get_by_role("button", name="Save the result").click()
     editor.expect_state(page, "Script saved")
-    assert prompts(caller, project) == ["Mine?", "Which colour?", "At last?"]
+    assert prompts(caller, project) == ["Mine now?", "Which hue?", "At last?"]
 
 
-def test_a_result_with_faults_goes_back_to_the_editor(windows, caller, project):
+def test_the_comparison_says_who_saved_and_when_and_a_result_with_faults_goes_back(windows, caller, project):
+    CommunitySettings.objects.update(time_zone="America/New_York")
     first, _, last = editor.stored(caller, project)
     page = editor.open_editor(windows, caller, project)
     page.evaluate(
@@ -175,10 +151,7 @@ def test_a_result_with_faults_goes_back_to_the_editor(windows, caller, project):
     assert [block["name"] for block in editor.stored(caller, project)] == ["why", "last"]
     assert [block["name"] for block in page.evaluate(editor.BLOCKS)][:2] == ["why", "last"]
 
-
-def test_the_comparison_says_who_saved_and_when_in_the_zone_of_the_community(windows, caller, project):
-    CommunitySettings.objects.update(time_zone="America/New_York")
-    page = editor.open_editor(windows, caller, project)
+    # In the zone of the community.
     blocks = page.evaluate(editor.BLOCKS)
     collision = {
         **{"base": {"blocks": blocks}, "yours": {"blocks": blocks}, "revision": 2},
@@ -197,17 +170,6 @@ def test_the_comparison_says_who_saved_and_when_in_the_zone_of_the_community(win
     expect(words.locator("time")).to_have_attribute("datetime", "2026-01-31T12:00:00Z")
     expect(words.locator("time")).to_have_text(re.compile(r"^0?7:00.*\(America/New_York\)$"))
     expect(words.locator("time")).to_have_attribute("title", re.compile("2026"))
-
-
-def test_the_comparison_is_accessible_and_fits_a_phone(windows, caller, project, check_every_look):
-    page = collide(windows, caller, project)
-
-    check_every_look(page)
-
-    dialog = page.get_by_role("dialog")
-    for size in (DESK, PHONE):
-        page.set_viewport_size(size)
-        assert dialog.evaluate("element => element.scrollWidth <= element.clientWidth")
 
 
 # --- Merging ----------------------------------------------------------------------------------------
@@ -361,9 +323,7 @@ def test_two_versions_are_merged_by_block(windows):
     assert results == {name: case[-1] for name, case in CASES.items()}
     assert {name for name, each in found.items() if each["isConflict"]} == {"moved by both"}
 
-
-def test_options_are_told_apart_by_what_people_see_and_by_the_right_answer(windows):
-    page = windows.open("/account/login/")
+    # Options are told apart by what people see and by the right answer.
     block = {**A, "type": "single_punch", "options": OPTIONS, "correct_answer_ids": [5]}
     by_index = {**block, "correct_answer_ids": None, "correct_answer_index": 0, "required": True}
     other = {**block, "correct_answer_ids": [6], "name": "z"}

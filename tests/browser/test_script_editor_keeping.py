@@ -85,97 +85,68 @@ def expect_collision(page, caller, project):
     assert editor.stored(caller, project)[0]["prompt"] == "Theirs?"
 
 
-def test_a_reload_brings_the_draft_back(windows, caller, project):
+def discard(page):
+    page.get_by_role("button", name="Discard", exact=True).last.click()
+    page.get_by_role("button", name="Discard changes").click()
+
+
+def test_a_draft_comes_back_with_a_reload_and_by_undo_and_tells_of_others_who_saved(windows, caller, project):
     page = editor.open_editor(windows, caller, project)
+    notice = page.locator(".notice")
     question(page).fill("Why not?")
     editor.expect_state(page, "Draft kept")
 
     page.reload()
-
     expect(question(page)).to_have_value("Why not?")
-    expect(page.locator(".notice")).to_contain_text("You have a draft from")
+    expect(notice).to_contain_text("You have a draft from")
+    expect(notice).to_contain_text("it is kept, but not saved in the script yet.")
     assert editor.stored(caller, project)[0]["prompt"] == "Why?"
 
-
-def test_what_is_told_of_the_draft_of_an_earlier_visit_goes_once_it_is_kept_anew(windows, caller, project):
-    """Otherwise the notice would show an older time than the bar at the bottom."""
-    page = editor.open_editor(windows, caller, project)
-    question(page).fill("Why not?")
-    editor.expect_state(page, "Draft kept")
-    page.reload()
-    expect(page.locator(".notice")).to_contain_text("it is kept, but not saved in the script yet.")
-
+    # Once it is kept anew, the notice would show an older time than the bar at the bottom.
     question(page).fill("Why ever not?")
-
-    expect(page.locator(".notice")).to_have_count(0)
+    expect(notice).to_have_count(0)
     editor.expect_state(page, "Draft kept")
 
-
-def test_that_somebody_else_saved_meanwhile_is_told_until_it_is_hidden(windows, caller, project):
-    page = editor.open_editor(windows, caller, project)
-    question(page).fill("Why not?")
-    editor.expect_state(page, "Draft kept")
-    write(caller, project, {**TEXT, "prompt": "Theirs?"})
-    page.reload()
-    expect(page.locator(".notice")).to_contain_text("You have a draft from")
-
-    question(page).fill("Why ever not?")
-
-    expect(page.locator(".notice")).not_to_contain_text("You have a draft from")
-    expect(page.locator(".notice")).to_contain_text("The script was saved by somebody else since")
-    page.locator(".notice").get_by_role("button", name="Hide").click()
-    expect(page.locator(".notice")).to_have_count(0)
-
-
-def test_a_draft_is_discarded_and_brought_back_by_undo(windows, caller, project):
-    page = editor.open_editor(windows, caller, project)
-    question(page).fill("Why not?")
-    editor.expect_state(page, "Draft kept")
-
-    page.get_by_role("button", name="Discard").click()
-    page.get_by_role("button", name="Discard changes").click()
+    discard(page)
     expect(question(page)).to_have_value("Why?")
     assert not ScriptDraft.objects.exists()
     page.keyboard.press("Control+z")
-
-    expect(question(page)).to_have_value("Why not?")
+    expect(question(page)).to_have_value("Why ever not?")
     editor.expect_state(page, "Draft kept")
     assert ScriptDraft.objects.count() == 1
 
+    write(caller, project, {**TEXT, "prompt": "Theirs?"})
+    page.reload()
+    expect(notice).to_contain_text("You have a draft from")
+    question(page).fill("Why not today?")
+    expect(notice).not_to_contain_text("You have a draft from")
+    expect(notice).to_contain_text("The script was saved by somebody else since")
+    notice.get_by_role("button", name="Hide").click()
+    expect(notice).to_have_count(0)
 
-def test_typing_goes_on_without_a_network_and_is_sent_when_it_is_back(windows, caller, project):
+
+def test_typing_goes_on_without_a_network_and_survives_leaving_the_page(windows, caller, project):
     page = editor.open_editor(windows, caller, project)
 
     page.context.set_offline(True)
     question(page).fill("Why not?")
     editor.expect_state(page, NOT_CONNECTED)
     page.context.set_offline(False)
-
     editor.expect_state(page, "Draft kept")
     assert "Why not?" in ScriptDraft.objects.get().blocks
 
-
-def test_what_was_typed_without_a_network_survives_leaving_the_page(windows, caller, project):
-    page = editor.open_editor(windows, caller, project)
     page.context.set_offline(True)
-    question(page).fill("Why not?")
+    question(page).fill("Why ever not?")
     editor.expect_state(page, NOT_CONNECTED)
-
     page.goto("about:blank")
     page.context.set_offline(False)
     page.goto(editor.address_of(project))
-
-    expect(question(page)).to_have_value("Why not?")
+    expect(question(page)).to_have_value("Why ever not?")
     editor.expect_state(page, "Draft kept")
 
-
-def test_what_was_typed_just_before_leaving_is_kept(windows, caller, project):
-    page = editor.open_editor(windows, caller, project)
-
-    question(page).fill("Why not?")
+    question(page).fill("Typed just before leaving?")
     page.reload()
-
-    expect(question(page)).to_have_value("Why not?")
+    expect(question(page)).to_have_value("Typed just before leaving?")
 
 
 def test_after_signing_in_again_in_another_tab_one_goes_on(windows, caller, project):
@@ -194,7 +165,9 @@ def test_after_signing_in_again_in_another_tab_one_goes_on(windows, caller, proj
     editor.expect_state(page, "Draft kept")
 
 
-def test_the_tab_with_the_earlier_version_is_told_and_may_take_the_later(windows, caller, project):
+def test_the_tab_with_the_earlier_version_is_told_and_takes_the_later_or_keeps_its_own(
+    windows, caller, project
+):
     earlier = editor.open_editor(windows, caller, project)
     later = editor.open_editor(windows, caller, project)
     question(later).fill("Why not?")
@@ -203,21 +176,30 @@ def test_the_tab_with_the_earlier_version_is_told_and_may_take_the_later(windows
     question(earlier).fill("How?")
     editor.expect_state(earlier, OTHER_TAB)
     earlier.get_by_role("button", name="Take the newer one").click()
-
     expect(question(earlier)).to_have_value("Why not?")
     editor.expect_state(earlier, "Draft kept")
 
-
-def test_the_tab_with_the_earlier_version_may_keep_its_own(windows, caller, project):
-    earlier = editor.open_editor(windows, caller, project)
-    later = editor.open_editor(windows, caller, project)
-    question(later).fill("Why not?")
+    # One press keeps a version though the other tab goes on.
+    question(later).fill("Why not now?")
     editor.expect_state(later, "Draft kept")
-
     question(earlier).fill("How?")
     editor.expect_state(earlier, OTHER_TAB)
+    expect(earlier.get_by_role("button", name="Save script")).to_be_disabled()
+    kept = ScriptDraft.objects.get().version
+    question(later).fill("Why not today?")
+    wait_until(lambda: ScriptDraft.objects.get().version > kept)
     earlier.get_by_role("button", name="Keep this one").click()
+    editor.expect_state(earlier, "Draft kept")
+    assert "How?" in ScriptDraft.objects.get().blocks
 
+    # An earlier tab does not discard the draft of a later one.
+    later.reload()
+    question(later).fill("Later?")
+    editor.expect_state(later, "Draft kept")
+    discard(earlier)
+    editor.expect_state(earlier, OTHER_TAB)
+    assert "Later?" in ScriptDraft.objects.get().blocks
+    earlier.get_by_role("button", name="Keep this one").click()
     editor.expect_state(earlier, "Draft kept")
     assert "How?" in ScriptDraft.objects.get().blocks
 
@@ -261,24 +243,6 @@ def test_a_tab_is_told_that_another_saved_the_script_and_went_on(windows, caller
     expect(question(earlier)).to_have_value("Why not today?")
 
 
-def test_one_press_keeps_a_version_though_the_other_tab_goes_on(windows, caller, project):
-    earlier = editor.open_editor(windows, caller, project)
-    later = editor.open_editor(windows, caller, project)
-    question(later).fill("Why not?")
-    editor.expect_state(later, "Draft kept")
-    question(earlier).fill("How?")
-    editor.expect_state(earlier, OTHER_TAB)
-    expect(earlier.get_by_role("button", name="Save script")).to_be_disabled()
-    kept = ScriptDraft.objects.get().version
-    question(later).fill("Why not today?")
-    wait_until(lambda: ScriptDraft.objects.get().version > kept)
-
-    earlier.get_by_role("button", name="Keep this one").click()
-
-    editor.expect_state(earlier, "Draft kept")
-    assert "How?" in ScriptDraft.objects.get().blocks
-
-
 def test_leaving_asks_only_if_nothing_could_keep_the_changes(windows, caller, project):
     page = editor.open_editor(windows, caller, project)
     asked: list[str] = []
@@ -299,29 +263,30 @@ def test_leaving_asks_only_if_nothing_could_keep_the_changes(windows, caller, pr
     assert asked == ["beforeunload"]
 
 
-def test_what_is_typed_while_the_script_is_being_saved_is_the_next_draft(windows, caller, project):
+def test_an_answer_lost_on_the_way_is_no_conflict_and_what_is_typed_while_saving_is_the_next_draft(
+    windows, caller, project
+):
     page = editor.open_editor(windows, caller, project)
+    page.evaluate(LOSE_THE_FIRST_ANSWER, "/draft/")
+    question(page).fill("Why not now?")
+    editor.expect_state(page, NOT_CONNECTED)
+    question(page).fill("Why not today?")
+    editor.expect_state(page, "Draft kept")
+    assert "Why not today?" in ScriptDraft.objects.get().blocks
+
     page.evaluate(TYPE_WHILE_SAVING)
     question(page).fill("Why not?")
-
     page.keyboard.press("Control+s")
-
     expect(question(page)).to_have_value("Why ever not?")
     editor.expect_state(page, "Draft kept")
     assert editor.stored(caller, project)[0]["prompt"] == "Why not?"
     assert "Why ever not?" in ScriptDraft.objects.get().blocks
 
-
-def test_an_answer_lost_on_the_way_is_no_conflict(windows, caller, project):
-    page = editor.open_editor(windows, caller, project)
-    page.evaluate(LOSE_THE_FIRST_ANSWER, "/draft/")
-
-    question(page).fill("Why not?")
-    editor.expect_state(page, NOT_CONNECTED)
-    question(page).fill("Why ever not?")
-
-    editor.expect_state(page, "Draft kept")
-    assert "Why ever not?" in ScriptDraft.objects.get().blocks
+    assert caller.delete(f"/projects/{project}").status_code == 204
+    discard(page)
+    expect(page.locator(".state-words")).to_contain_text("project")
+    expect(page.locator('[data-state="refused"]')).to_be_attached()
+    expect(question(page)).to_have_value("Why ever not?")
 
 
 # --- Colleagues -----------------------------------------------------------------------------------
@@ -390,130 +355,70 @@ def test_the_tab_that_takes_a_later_version_knows_the_blocks_that_a_colleague_ad
 # --- Answers of the server that are lost ------------------------------------------------------------
 
 
-def with_a_new_block(windows, caller, project):
-    """An editor with a block that has no id yet."""
-    page = editor.open_editor(windows, caller, project)
+def add_block(page, prompt):
+    """Add a block, which has no id yet."""
     editor.add(page, "text")
-    question(page).fill("And what else?")
+    question(page).fill(prompt)
     editor.expect_state(page, "Draft kept")
-    return page
 
 
-def test_a_save_whose_answer_was_lost_is_a_save(windows, caller, project):
-    page = with_a_new_block(windows, caller, project)
+def ids_and_prompts(caller, project):
+    return [(block["id"], block["prompt"]) for block in editor.stored(caller, project)]
+
+
+def test_a_save_whose_answer_was_lost_is_a_save_and_one_that_never_arrived_is_none(windows, caller, project):
+    page = editor.open_editor(windows, caller, project)
+    add_block(page, "And what else?")
     page.evaluate(LOSE_THE_FIRST_ANSWER, "/save/")
-
     page.keyboard.press("Control+s")
     editor.expect_state(page, "Script saved")
-    stored = editor.stored(caller, project)
+    (first, _), (second, prompt) = ids_and_prompts(caller, project)
+    assert prompt == "And what else?"
     assert page.evaluate(LOCAL_COPIES) == []
     question(page).fill("What next?")
     editor.save(page)
+    assert ids_and_prompts(caller, project) == [(first, "Why?"), (second, "What next?")]
 
-    assert [block["prompt"] for block in stored] == ["Why?", "And what else?"]
-    after = editor.stored(caller, project)
-    assert [(block["id"], block["prompt"]) for block in after] == [
-        (stored[0]["id"], "Why?"),
-        (stored[1]["id"], "What next?"),
-    ]
-
-
-def test_a_save_whose_answer_was_lost_is_a_save_though_the_server_strips_texts(windows, caller, project):
-    page = with_a_new_block(windows, caller, project)
-    question(page).fill("Cafe\u0301? ")
-    editor.expect_state(page, "Draft kept")
+    # Though the server strips texts.
+    add_block(page, "Cafe\u0301? ")
     page.evaluate(LOSE_THE_FIRST_ANSWER, "/save/")
-
     page.keyboard.press("Control+s")
-
     editor.expect_state(page, "Script saved")
-    assert editor.prompts(page) == ["Why?", "Café?"]
+    assert editor.prompts(page) == ["Why?", "What next?", "Café?"]
+
+    # What is typed after it is the next draft.
+    add_block(page, "Where?")
+    page.evaluate(LOSE_THE_FIRST_ANSWER, "/save/")
+    page.keyboard.press("Control+s")
+    editor.expect_state(page, NOT_CONNECTED)
+    question(page).fill("When?")
+    editor.expect_state(page, "Draft kept")
+    stored = ids_and_prompts(caller, project)
+    editor.save(page)
+    assert [prompt for _, prompt in stored] == ["Why?", "What next?", "Café?", "Where?"]
+    assert ids_and_prompts(caller, project) == [*stored[:3], (stored[3][0], "When?")]
+
+    add_block(page, "Who?")
+    page.evaluate(CUT_THE_LINE, "/save/")
+    page.keyboard.press("Control+s")
+    editor.expect_state(page, NOT_CONNECTED)
+    page.evaluate("mendTheLine()")
+    editor.expect_state(page, "Draft kept")
+    editor.save(page)
+    assert len(editor.stored(caller, project)) == 5
 
 
-def test_two_presses_save_once(windows, caller, project):
-    page = with_a_new_block(windows, caller, project)
-
+def test_two_presses_save_once_and_a_discard_whose_answer_was_lost_is_a_discard(windows, caller, project):
+    page = editor.open_editor(windows, caller, project)
+    add_block(page, "And what else?")
     page.evaluate(PRESS_SAVE_TWICE)
-
     editor.expect_state(page, "Script saved")
     page.wait_for_load_state("networkidle")
     editor.expect_state(page, "Script saved")
 
-
-def test_what_is_typed_after_a_save_whose_answer_was_lost_is_the_next_draft(windows, caller, project):
-    page = with_a_new_block(windows, caller, project)
-    page.evaluate(LOSE_THE_FIRST_ANSWER, "/save/")
-
-    page.keyboard.press("Control+s")
-    editor.expect_state(page, NOT_CONNECTED)
-    question(page).fill("What next?")
-    editor.expect_state(page, "Draft kept")
-    stored = editor.stored(caller, project)
-    editor.save(page)
-
-    assert [block["prompt"] for block in stored] == ["Why?", "And what else?"]
-    after = editor.stored(caller, project)
-    assert [block["prompt"] for block in after] == ["Why?", "What next?"]
-    assert [block["id"] for block in after] == [block["id"] for block in stored]
-
-
-def test_a_save_that_never_arrived_leaves_the_draft(windows, caller, project):
-    page = with_a_new_block(windows, caller, project)
-    page.evaluate(CUT_THE_LINE, "/save/")
-
-    page.keyboard.press("Control+s")
-    editor.expect_state(page, NOT_CONNECTED)
-    page.evaluate("mendTheLine()")
-
-    editor.expect_state(page, "Draft kept")
-    editor.save(page)
-    assert len(editor.stored(caller, project)) == 2
-
-
-def test_a_discard_whose_answer_was_lost_is_a_discard(windows, caller, project):
-    page = with_a_new_block(windows, caller, project)
+    add_block(page, "Where?")
     page.evaluate(LOSE_THE_FIRST_ANSWER, "/draft/")
-
     discard(page)
-
     editor.expect_state(page, "Saved")
-    assert editor.prompts(page) == ["Why?"]
+    assert editor.prompts(page) == ["Why?", "And what else?"]
     assert not ScriptDraft.objects.exists()
-
-
-# --- Discarding -------------------------------------------------------------------------------------
-
-
-def discard(page):
-    page.get_by_role("button", name="Discard", exact=True).last.click()
-    page.get_by_role("button", name="Discard changes").click()
-
-
-def test_an_earlier_tab_does_not_discard_the_draft_of_a_later_one(windows, caller, project):
-    earlier = editor.open_editor(windows, caller, project)
-    question(earlier).fill("Mine?")
-    editor.expect_state(earlier, "Draft kept")
-    later = editor.open_editor(windows, caller, project)
-    question(later).fill("Later?")
-    editor.expect_state(later, "Draft kept")
-
-    discard(earlier)
-
-    editor.expect_state(earlier, OTHER_TAB)
-    assert "Later?" in ScriptDraft.objects.get().blocks
-    earlier.get_by_role("button", name="Keep this one").click()
-    editor.expect_state(earlier, "Draft kept")
-    assert "Mine?" in ScriptDraft.objects.get().blocks
-
-
-def test_a_discard_that_the_server_refuses_is_told(windows, caller, project):
-    page = editor.open_editor(windows, caller, project)
-    question(page).fill("Mine?")
-    editor.expect_state(page, "Draft kept")
-    assert caller.delete(f"/projects/{project}").status_code == 204
-
-    discard(page)
-
-    expect(page.locator(".state-words")).to_contain_text("project")
-    expect(page.locator('[data-state="refused"]')).to_be_attached()
-    expect(question(page)).to_have_value("Mine?")

@@ -78,31 +78,10 @@ def test_a_missing_text_of_ones_own_is_asked_for_at_its_field(windows):
     expect(own).to_be_in_viewport()
 
 
-def test_other_and_none_of_these_are_added_in_the_editor(windows, caller):
-    choice = {"type": "multi_punch", "prompt": "Which?", "options": [{"value": "a"}, {"value": "b"}]}
-    project = editor.new_project(caller, choice)
-    page = editor.open_editor(windows, caller, project)
-
-    page.get_by_role("button", name="Add “Other”").click()
-    page.get_by_role("button", name="Add “None of these”").click()
-    expect(page.get_by_role("button", name="Add “Other”")).to_be_disabled()
-    expect(page.get_by_role("button", name="Option 4 cannot be chosen with others")).to_have_attribute(
-        "aria-pressed", "true"
-    )
-    editor.save(page)
-
-    (block,) = editor.stored(caller, project)
-    marks = [(each["value"], each["is_other"], each["is_exclusive"]) for each in block["options"]]
-    assert marks == [
-        ("a", None, None),
-        ("b", None, None),
-        ("Other", True, None),
-        ("None of these", None, True),
-    ]
-
-
-def test_several_right_answers_are_marked_in_the_editor(windows, caller):
-    """Rule 3.150."""
+def test_other_none_of_these_right_answers_and_pictures_are_added_in_the_editor(windows, caller):
+    """Rules 3.150 and 3.155."""
+    caller.community.tier = "premium"
+    caller.community.save(update_fields=["tier"])
     options = [{"value": value} for value in "abc"]
     choice = {"type": "multi_punch", "prompt": "Which?", "options": options}
     project = editor.new_project(caller, choice, scoring_enabled=True)
@@ -110,40 +89,41 @@ def test_several_right_answers_are_marked_in_the_editor(windows, caller):
 
     for n in (3, 1):
         page.get_by_role("button", name=f"Option {n} is one of the right answers").click()
-    editor.save(page)
-
-    (block,) = editor.stored(caller, project)
-    assert block["correct_answer_indexes"] == [0, 2]
-
-
-def test_a_menu_takes_a_pasted_list_of_hundreds(windows, caller):
-    """Rule 3.157."""
-    menu = {**CHOICE, "answer_style": "select_menu"}
-    project = editor.new_project(caller, menu)
-    page = editor.open_editor(windows, caller, project)
-
-    page.get_by_role("button", name="Paste a list").click()
-    page.keyboard.insert_text("\n".join(f"Town {n}" for n in range(300)))
-    expect(page.get_by_role("dialog").get_by_role("status")).to_have_text("300 options")
-    page.get_by_role("button", name="Add them").click()
-    editor.save(page)
-
-    (block,) = editor.stored(caller, project)
-    assert len(block["options"]) == 303
-
-
-def test_an_option_gets_a_picture_in_the_editor(windows, caller):
-    """Rule 3.155."""
-    caller.community.tier = "premium"
-    caller.community.save(update_fields=["tier"])
-    project = editor.new_project(caller, CHOICE)
-    page = editor.open_editor(windows, caller, project)
-
+    page.get_by_role("button", name="Add “Other”").click()
+    page.get_by_role("button", name="Add “None of these”").click()
+    expect(page.get_by_role("button", name="Add “Other”")).to_be_disabled()
+    expect(page.get_by_role("button", name="Option 5 cannot be chosen with others")).to_have_attribute(
+        "aria-pressed", "true"
+    )
     page.get_by_label("Pictures", exact=True).check()
     page.get_by_label("Option 2, address of its picture", exact=True).fill("https://author.example/green.png")
     page.get_by_label("Option 2, what its picture shows").fill("A meadow")
     editor.save(page)
 
     (block,) = editor.stored(caller, project)
+    marks = [(each["value"], each["is_other"], each["is_exclusive"]) for each in block["options"]]
+    assert marks == [
+        *((value, None, None) for value in "abc"),
+        ("Other", True, None),
+        ("None of these", None, True),
+    ]
+    assert block["correct_answer_indexes"] == [0, 2]
     pictures = [(each["image_url"], each["image_alt"]) for each in block["options"]]
-    assert pictures == [(None, None), ("https://author.example/green.png", "A meadow"), (None, None)]
+    nothing = (None, None)
+    assert pictures == [nothing, ("https://author.example/green.png", "A meadow"), *[nothing] * 3]
+
+
+def test_a_menu_takes_a_pasted_list_of_more_than_a_hundred(windows, caller):
+    """Rule 3.157."""
+    menu = {**CHOICE, "answer_style": "select_menu"}
+    project = editor.new_project(caller, menu)
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_role("button", name="Paste a list").click()
+    page.keyboard.insert_text("\n".join(f"Town {n}" for n in range(120)))
+    expect(page.get_by_role("dialog").get_by_role("status")).to_have_text("120 options")
+    page.get_by_role("button", name="Add them").click()
+    editor.save(page)
+
+    (block,) = editor.stored(caller, project)
+    assert len(block["options"]) == 123

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from surveys.engine.script import Continue
 from surveys.models import Answer
-from tests.support.browser.controls import choose, control, go_on, intercept, question
+from tests.support.browser.controls import choose, control, go_on, question
 from tests.support.browser.editor import wait_until_still
 from tests.support.browser.surveys import everything
 from tests.support.surveys import scenario
@@ -187,30 +187,21 @@ def test_a_whole_survey_by_keyboard_alone(windows):
     assert ranked(made) == ["Openings", "Endgames"]
 
 
-def test_skip_logic_shows_what_an_answer_asks_for(windows):
+@pytest.mark.parametrize("has_script", [True, False])
+def test_an_answer_shows_what_it_asks_for_and_back_changes_it(windows, has_script):
     made = everything()
-    page = windows.open(f"/s/{made.slug}")
+    page = windows.open(f"/s/{made.slug}", java_script_enabled=has_script)
     go_on(page)
     question(page, "Do you play chess?")
     choose(page, "No")
     go_on(page)
-
     question(page, "What keeps you from it?")
     page.get_by_role("button", name="Skip").click()
-
     question(page, "Where do you play?")
     expect(page.locator("#history")).to_contain_text("Skipped")
 
-
-@pytest.mark.parametrize("has_script", [True, False])
-def test_back_changes_an_answer(windows, has_script):
-    made = everything()
-    page = windows.open(f"/s/{made.slug}", java_script_enabled=has_script)
-    go_on(page)
-    choose(page, "No")
-    go_on(page)
+    page.get_by_role("button", name="Back").click()
     question(page, "What keeps you from it?")
-
     page.get_by_role("button", name="Back").click()
     question(page, "Do you play chess?")
     expect(control(page, "No")).to_be_checked()
@@ -315,42 +306,26 @@ def test_an_error_is_told_once_at_the_field_and_in_the_title(windows, check_acce
     expect(page).to_have_title("2 of 2 · Games")
 
 
-def test_a_missing_choice_is_accessible_too(windows, check_accessibility):
+def test_choices_are_missed_and_made_by_letters_at_the_question_alone(windows, check_accessibility):
     """Rule 6.211."""
-    made = scenario.project({**CHOICE, "required": True}, TEXT)
+    made = scenario.project({**CHOICE, "required": True}, {**CHOICE, "prompt": "Second."})
     page = windows.open(f"/s/{made.slug}")
+    page.locator(".skip-link").focus()
+    page.keyboard.press("1")
+    expect(control(page, "red")).not_to_be_checked()
 
     go_on(page)
-
     expect(control(page, "red")).to_be_focused()
     expect(control(page, "red")).to_have_accessible_description("Error: This question needs an answer.")
     check_accessibility(page)
     choose(page, "red")
     go_on(page)
-    question(page, "Prompt 1.")
 
-
-def test_arriving_takes_the_focus_and_tells_how_far(windows):
-    made = scenario.project(CHOICE, {**CHOICE, "prompt": "Second."})
-    page = windows.open(f"/s/{made.slug}")
-    choose(page, "red")
-
-    go_on(page)
-
+    # Arriving takes the focus and tells how far one is.
     question(page, "Second.")
     expect(page.locator("#question")).to_be_focused()
     expect(page.locator("#announcer")).to_have_text("2 of 2")
     expect(page.locator("#count")).to_have_text("Question 2 of 2")
-
-
-def test_letters_elsewhere_choose_nothing(windows):
-    made = scenario.project(CHOICE)
-    page = windows.open(f"/s/{made.slug}")
-
-    page.locator(".skip-link").focus()
-    page.keyboard.press("1")
-
-    expect(control(page, "red")).not_to_be_checked()
 
 
 def test_a_timed_statement_goes_on_by_itself(windows):
@@ -361,44 +336,18 @@ def test_a_timed_statement_goes_on_by_itself(windows):
     question(page, "Prompt 1.")
 
 
-def test_a_timed_statement_waits_when_asked_to(windows):
-    made = scenario.project({**SAYING, "continue_": Continue("pause", 1)}, TEXT)
-    page = windows.open()
-    page.clock.install()
-    page.goto(f"/s/{made.slug}")
-
-    page.get_by_role("button", name="Wait here").click()
-    page.clock.run_for(5_000)
-
-    question(page, "Prompt 0.")
-
-
-def test_with_reduced_motion_there_is_no_typing_hint(windows):
+def test_a_timed_statement_waits_when_asked_to_without_a_typing_hint_where_motion_is_reduced(windows):
     made = scenario.project({**SAYING, "continue_": Continue("pause", 2)}, TEXT)
     page = windows.open(reduced_motion="reduce")
     page.clock.install()
     page.goto(f"/s/{made.slug}")
 
     page.clock.run_for(1_500)
-
     expect(page.locator(".typing")).to_be_hidden()
+    page.get_by_role("button", name="Wait here").click()
+    page.clock.run_for(5_000)
 
-
-def test_what_is_sent_while_offline_is_kept_and_goes_out_again(windows, check_accessibility):
-    made = scenario.project({**TEXT, "prompt": "Your view?"}, TEXT)
-    page = windows.open(f"/s/{made.slug}")
-    page.get_by_label("Your view?").fill("A long thought.")
-    page.context.set_offline(True)
-
-    go_on(page)
-
-    expect(page.locator("#send-error")).to_contain_text("You seem to be offline.")
-    expect(page.get_by_label("Your view?")).to_have_value("A long thought.")
-    check_accessibility(page)
-    page.context.set_offline(False)
-    question(page, "Prompt 1.")
-    expect(page.locator("#send-error")).to_be_hidden()
-    assert stored(made) == [("q0", "A long thought.")]
+    question(page, "Prompt 0.")
 
 
 def test_what_is_typed_outlives_a_reload_and_a_step_back_and_goes_once_it_is_sent(windows):
@@ -433,42 +382,10 @@ def test_what_is_typed_outlives_a_reload_and_a_step_back_and_goes_once_it_is_sen
     assert [value for _, value in stored(made)] == ["Half a thought", "Because", "No"]
 
 
-def test_server_trouble_is_told_and_what_was_typed_stays(windows):
-    made = scenario.project({**TEXT, "prompt": "Your view?"}, TEXT)
-    page = windows.open(f"/s/{made.slug}")
-    page.get_by_label("Your view?").fill("A long thought.")
-    intercept(page, lambda route: route.fulfill(status=502, body="Bad gateway"))
-
-    go_on(page)
-
-    expect(page.locator("#send-error")).to_contain_text("Something went wrong on our side.")
-    expect(page.get_by_label("Your view?")).to_have_value("A long thought.")
-    page.unroute("**/s/*")
-    page.get_by_role("button", name="Try again").click()
-    question(page, "Prompt 1.")
-
-
-def test_a_ranking_is_put_in_order_by_dragging(windows):
-    made = scenario.project({"type": "ranking", "options": ["a", "b", "c"], "required": True})
-    page = windows.open(f"/s/{made.slug}")
-    last, first = page.locator(".rank").nth(2).bounding_box(), page.locator(".rank").nth(0).bounding_box()
-
-    page.mouse.move(last["x"] + 80, last["y"] + 20)
-    page.mouse.down()
-    page.mouse.move(first["x"] + 80, first["y"] + 30, steps=6)
-    page.mouse.move(first["x"] + 80, first["y"] + 2, steps=3)
-    page.mouse.up()
-    go_on(page)
-    question(page, "Thank you.")
-
-    rows = Answer.objects.order_by("ordinal").values_list("option__value", flat=True)
-    assert list(rows) == ["c", "a", "b"]
-
-
 @pytest.mark.parametrize("required", [True, False])
 def test_the_order_in_which_items_arrive_is_no_answer(windows, check_accessibility, required):
-    made = scenario.project({"type": "ranking", "options": ["a", "b", "c"], "required": required})
-    page = windows.open(f"/s/{made.slug}")
+    ranking = {"type": "ranking", "options": ["a", "b", "c"], "required": required}
+    page = windows.open(f"/s/{scenario.project(ranking, ranking).slug}")
 
     expect(page.locator(".position")).to_have_text(["–"] * 3)
     go_on(page)
@@ -481,10 +398,20 @@ def test_the_order_in_which_items_arrive_is_no_answer(windows, check_accessibili
     expect(page.get_by_role("button", name="Keep this order")).to_be_hidden()
     expect(page.get_by_text("This order is not your answer yet.")).to_be_hidden()
     page.keyboard.press("Enter")
+
+    # Dragging is one.
+    question(page, "Prompt 1.")
+    last, first = page.locator(".rank").nth(2).bounding_box(), page.locator(".rank").nth(0).bounding_box()
+    page.mouse.move(last["x"] + 80, last["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(first["x"] + 80, first["y"] + 30, steps=6)
+    page.mouse.move(first["x"] + 80, first["y"] + 2, steps=3)
+    page.mouse.up()
+    go_on(page)
     question(page, "Thank you.")
 
-    rows = Answer.objects.order_by("ordinal").values_list("option__value", flat=True)
-    assert list(rows) == ["a", "b", "c"]
+    rows = Answer.objects.order_by("block__position", "ordinal").values_list("option__value", flat=True)
+    assert list(rows) == ["a", "b", "c", "c", "a", "b"]
 
 
 @pytest.mark.parametrize("top", [None, 2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import socket
@@ -140,19 +141,30 @@ class Installation:
 def _prepared() -> tuple[bytes, str, str]:
     """A dump of a database with a community and an API key, the community's id, and the key.
 
-    Made once in each process of the tests, because migrating and importing everything takes long.
+    Made once for all processes of the tests, because migrating and importing everything takes long.
     """
+    folder = Path(os.environ["VAR_DIR"]).parent  # of this run
+    dump, told = folder / "prepared.dump", folder / "prepared.json"
+    with (folder / "prepared.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not told.exists():
+            _prepare(dump, told)
+    return dump.read_bytes(), *json.loads(told.read_text())
+
+
+def _prepare(dump: Path, told: Path) -> None:
+    """Write what `_prepared` returns."""
     name, server = f"prepared_{os.getpid()}", urlsplit(os.environ["DATABASE_URL"])
     with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
         template = os.environ.get("COLLOQUY_TESTS_MIGRATED", "template0")
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         url = f"{server.scheme}://{server.netloc}/{name}?{server.query}"
         environment = {**os.environ, "DATABASE_URL": url}
-        told = _output(sys.executable, "-c", PREPARE, cwd=ROOT, env=environment)
+        names = _output(sys.executable, "-c", PREPARE, cwd=ROOT, env=environment)
         dumping = servers.postgres_tool("pg_dump", major=connection.info.server_version // 10_000)
-        dump = _output(dumping, "--format=custom", "--no-owner", url)
+        dump.write_bytes(_output(dumping, "--format=custom", "--no-owner", url))
         connection.execute(f"DROP DATABASE {name}")
-    return dump, *json.loads(told)
+    told.write_bytes(names)
 
 
 def _output(*command: str | Path, **more: Any) -> bytes:

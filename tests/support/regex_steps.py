@@ -75,10 +75,13 @@ class Stepped:
 
         The steps are counted for `match`, for `fullmatch`, or for finding every match.
         """
-        for before, repeated, after in self._pumps():
-            texts = (before + repeated * count + after for count in (_FEW, 2 * _FEW))
-            few, many = (self._steps_on(text, method) for text in texts)
-            if many > min(2 * few + _FEW * _FEW * len(repeated) / 4, _MAX_STEPS):
+        for before, repeated, after in dict.fromkeys(self._pumps()):
+            many = self._steps_on(before + repeated * 2 * _FEW + after, method)
+            allowed = _FEW * _FEW * len(repeated) / 4
+            if many <= allowed:
+                continue
+            few = self._steps_on(before + repeated * _FEW + after, method)
+            if many > min(2 * few + allowed, _MAX_STEPS):
                 return f"{before!r}, then {repeated!r} many times, then {after!r}"
         return None
 
@@ -97,6 +100,8 @@ class Stepped:
 
     def _pumps(self) -> Iterator[tuple[str, str, str]]:
         """Beginnings, repeated parts and ends of texts, for each unbounded repetition."""
+        if not _is_unbounded(self._tree.data):
+            return
         for before, body in self._unbounded(self._tree.data, ""):
             for part in filter(None, self._samples(body)):
                 for start, repeated in ((before, part), ("", part), ("", before + part)):
@@ -265,6 +270,14 @@ def _parts(op: Any, value: Any) -> list[Items]:
     if op is ATOMIC_GROUP:
         return [value.data]
     return [value[1].data] if op in (ASSERT, ASSERT_NOT) else []
+
+
+def _is_unbounded(items: Items) -> bool:
+    """Whether an item repeats without an end."""
+    return any(
+        (op in _REPEATS and value[1] is MAXREPEAT) or any(map(_is_unbounded, _parts(op, value)))
+        for op, value in items
+    )
 
 
 def _classes(items: Items) -> Iterator[Item]:
