@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import islice
@@ -26,6 +26,7 @@ from gunicorn.http.errors import ParseException
 from communities.gate.validation import field_violation
 from communities.ground.errors import (
     ENOUGH_VIOLATIONS,
+    MAX_PATH,
     InvalidRequest,
     Refusal,
     ViolationJson,
@@ -34,6 +35,7 @@ from communities.ground.errors import (
 )
 from communities.ground.ids import BEYOND_64_BITS, OF_64_BITS
 from communities.ground.sent_text import UNSTORABLE, UNSTORABLE_MESSAGE
+from communities.ground.words import shortened
 
 MAX_BODY = 1_048_576  # bytes
 MAX_FORM = 262_144  # bytes
@@ -74,6 +76,9 @@ _JSON_TEXT = re.compile(
 _LINES = re.compile(rb"[^\s][^\n]*")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # Many Windows tools begin a file with these bytes.
 _PLACE_IN_DATA = re.compile(r"data\[(\d+)\]")
+# The names and indexes that lead to a value, the last one first. Only a violation makes a path of them: names
+# may be as long as a body, which has many values.
+_Place = tuple["_Place", str | int] | None
 
 
 class TooLarge(Refusal):
@@ -263,7 +268,7 @@ class _Repeated(dict[str, Any]):
 def _refuse_repeated(raw: bytes) -> None:
     """Refuse a body in which an object has a key twice: readers of JSON disagree which value counts."""
     value = json.loads(raw, object_pairs_hook=_object, parse_int=_small)
-    violations = list(islice(_repeated(value, ""), ENOUGH_VIOLATIONS))
+    violations = list(islice(_repeated(value), ENOUGH_VIOLATIONS))
     if violations:
         refuse_all(violations)
 
@@ -278,15 +283,27 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return repeated
 
 
-def _repeated(value: object, path: str) -> Iterator[ViolationJson]:
+def _repeated(value: object, place: _Place = None) -> Iterator[ViolationJson]:
     if isinstance(value, _Repeated):
-        yield field_violation(f"{path}.{value.name}".lstrip("."), "duplicate", "occurs more than once.")
+        yield field_violation(_path((place, value.name)), "duplicate", "occurs more than once.")
+    for key, part in _parts(value):
+        yield from _repeated(part, (place, key))
+
+
+def _parts(value: object) -> Iterable[tuple[str | int, object]]:
+    """The values of an object or a list with their names or indexes; nothing for other values."""
     if isinstance(value, dict):
-        for name, part in value.items():
-            yield from _repeated(part, f"{path}.{name}".lstrip("."))
-    elif isinstance(value, list):
-        for index, part in enumerate(value):
-            yield from _repeated(part, f"{path}[{index}]")
+        return value.items()
+    return enumerate(value) if isinstance(value, list) else ()
+
+
+def _path(place: _Place) -> str:
+    """The path of a field with a violation. Long names are cut."""
+    parts: list[str] = []
+    while place is not None:
+        place, key = place
+        parts.append(f"[{key}]" if isinstance(key, int) else f".{shortened(key, MAX_PATH)}")
+    return "".join(reversed(parts)).removeprefix(".")
 
 
 def _refuse_other_encodings(raw: bytes) -> None:
@@ -435,7 +452,7 @@ def _refuse_unstorable(raw: bytes, *, leaves_integers: bool) -> None:
     except (ValueError, RecursionError):
         return
     require_shallow(value)
-    violations = list(islice(_unstorable(value, ""), ENOUGH_VIOLATIONS))
+    violations = list(islice(_unstorable(value), ENOUGH_VIOLATIONS))
     if violations:
         refuse_all(violations)
 
@@ -445,22 +462,17 @@ def _small(digits: str) -> int:
     return 0
 
 
-def _unstorable(value: object, path: str) -> Iterator[ViolationJson]:
-    if isinstance(value, dict):
-        for name, part in value.items():
-            inner = f"{path}.{name}" if path else str(name)
-            if UNSTORABLE.search(name):
-                words = "must be a name without null characters."
-                yield field_violation(UNSTORABLE.sub("?", inner), "invalid", words)
-            else:
-                yield from _unstorable(part, inner)
-    elif isinstance(value, list):
-        for index, part in enumerate(value):
-            yield from _unstorable(part, f"{path}[{index}]")
-    elif isinstance(value, str) and UNSTORABLE.search(value):
-        yield field_violation(path, "invalid", UNSTORABLE_MESSAGE)
+def _unstorable(value: object, place: _Place = None) -> Iterator[ViolationJson]:
+    if isinstance(value, str) and UNSTORABLE.search(value):
+        yield field_violation(_path(place), "invalid", UNSTORABLE_MESSAGE)
     elif isinstance(value, float) and not math.isfinite(value):
-        yield field_violation(path, "invalid", "must be a finite number.")
+        yield field_violation(_path(place), "invalid", "must be a finite number.")
     elif isinstance(value, int) and value not in OF_64_BITS:
         code = "too_large" if value > 0 else "too_small"
-        yield field_violation(path, code, BEYOND_64_BITS)
+        yield field_violation(_path(place), code, BEYOND_64_BITS)
+    for key, part in _parts(value):
+        if isinstance(key, str) and UNSTORABLE.search(key):
+            words = "must be a name without null characters."
+            yield field_violation(UNSTORABLE.sub("?", _path((place, key))), "invalid", words)
+        else:
+            yield from _unstorable(part, (place, key))

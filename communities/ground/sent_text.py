@@ -94,6 +94,17 @@ def composed(text: str) -> str:
     return unicodedata.normalize("NFC", _LONG_RUN.sub(lambda run: _sorted(run[0]), text))
 
 
+def compatible(text: str) -> str:
+    """Return the text in Unicode form NFKC, for comparisons: `ﬁ` is `fi`, and `２` is `2`.
+
+    The work grows only with the length of the text, as by `composed`: some characters, such as U+FF9E, become
+    accents by this form alone.
+    """
+    if text.isascii():
+        return text
+    return composed("".join(unicodedata.normalize("NFKD", char) for char in text))
+
+
 def _sorted(run: str) -> str:
     """Combining characters in decomposed form and canonical order: an equivalent text (UAX 15, 1.1).
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from communities.ground.actors import Role
-from communities.ground.errors import Conflict, InvalidRequest
+from communities.ground.errors import Conflict, InvalidRequest, Unavailable
 from communities.ground.web_addresses import MAX_LENGTH
 from communities.services.pictures import copies, uploads
 from communities.staff import acting
@@ -40,8 +40,9 @@ def upload(request: HttpRequest) -> JsonResponse:
         raise Http404
     try:
         row = uploads.upload(actor=actor, file=request.body, at=timezone.now())
-    except (Conflict, InvalidRequest) as refusal:
-        return JsonResponse({"note": refusal.message}, status=409 if isinstance(refusal, Conflict) else 400)
+    except (Conflict, InvalidRequest, Unavailable) as refusal:
+        statuses = {Conflict: 409, Unavailable: 503}
+        return JsonResponse({"note": refusal.message}, status=statuses.get(type(refusal), 400))
     return JsonResponse({"address": row.address})
 
 

@@ -1,6 +1,8 @@
 """Request bodies: accepted ones, and refusals of all others (rules 1.9, 11.6 and 11.12)."""
 
+import time
 import tracemalloc
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
@@ -26,7 +28,7 @@ from communities.gate.bodies import (
     read_raw,
 )
 from communities.ground import wire
-from communities.ground.errors import MAX_VIOLATIONS, InvalidRequest
+from communities.ground.errors import MAX_PATH, MAX_VIOLATIONS, InvalidRequest
 from communities.models import CommunitySettings
 from tests.support.api_requests import ask
 from tests.support.caller import Caller, faults, refusal
@@ -210,6 +212,36 @@ def test_a_body_with_too_many_values_is_refused_before_any_is_built(
 
     with pytest.raises(InvalidRequest, match="too many values: at most 100,000"):
         parse(b'{"data":[' + part * MAX_VALUES + b"1]}")
+
+
+@try_each("why", [b'"x":"\\\\u0000"', b'"x":1,"x":2', b'"x":"\\u0000"'])
+def test_a_name_as_long_as_the_body_costs_nothing_for_each_value(why: bytes) -> None:
+    """Rule 11.840."""
+    body = b"{" + why + b',"' + b"k" * 2_000_000 + b'":[' + b"0," * 50_000 + b"0]}"
+
+    begun = time.thread_time()
+    with suppress(InvalidRequest):
+        parse(body)
+
+    assert time.thread_time() - begun < 1
+
+
+@try_each(
+    "body",
+    [
+        b'{"x":1,"x":2,"%s":{"a":1,"a":2}}',
+        b'{"x":"\\u0000","%s":["\\u0000"]}',
+        b'{"%s\\u0000":1,"x":"\\u0000"}',
+    ],
+)
+def test_long_names_are_cut_in_paths(body: bytes) -> None:
+    """Rules 11.8 and 11.840."""
+    with pytest.raises(InvalidRequest) as refused:
+        parse(body % (b"k" * 2_000))
+
+    paths = [each["field"] for each in refused.value.violations]
+    assert "x" in paths
+    assert max(map(len, paths)) == MAX_PATH
 
 
 def test_each_line_has_the_limit_of_values_of_a_body() -> None:

@@ -13,21 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from communities.ground import sent_text as module
-from communities.ground.sent_text import appearance, composed, sent_text
+from communities.ground.sent_text import appearance, compatible, composed, sent_text
 from tests.support.cases import try_each
 
 ROOT = Path(__file__).parent.parent.parent
 MARKS = [chr(code) for code in range(0x30000) if unicodedata.category(chr(code)).startswith("M")]
-# Where texts are normalised beside `composed`, and why their accents are few or in order.
+# Where texts are normalised beside `composed` and `compatible`, and why their accents are few. It is no
+# reason that a text was composed when it was sent: in other forms, more characters become accents.
 NORMALIZES = {
     "communities/gate/downloads.py": "Names of files, which our code makes.",
     "communities/ground/sent_text.py": "The function itself.",
     "communities/sign_in.py": "At most MAX_LOGIN characters.",
-    "surveys/ai/local/drafts/bank.py": "The text was composed when it was sent.",
-    "surveys/ai/local/drafts/stems.py": "The text was composed when it was sent.",
-    "surveys/ai/local/texts/cleaning.py": "Words of answers, which are composed when they are sent.",
-    "surveys/services/imports/names.py": "After the function itself.",
-    "surveys/services/exports/spss.py": "Names of blocks and labels, which are composed when they are sent.",
+    "surveys/ai/local/drafts/bank.py": "At most MAX_INTENT characters.",
+    "surveys/ai/local/drafts/stems.py": "At most MAX_INTENT characters.",
+    "surveys/ai/local/texts/cleaning.py": "At most MAX_READ_LENGTH characters.",
+    "surveys/services/exports/spss.py": "Names of blocks, fields and buckets, which are short.",
 }
 
 
@@ -60,9 +60,10 @@ def test_every_character_that_python_sorts_is_one_of_the_marks_of_long_runs() ->
         assert not is_sorted or unicodedata.category(char).startswith("M"), hex(ord(char))
 
 
-@given(st.lists(st.sampled_from(MARKS) | st.sampled_from("aé가\u1100각"), max_size=120).map("".join))
+@given(st.lists(st.sampled_from(MARKS) | st.sampled_from("aé가\u1100각ﬁ２\uff9e"), max_size=120).map("".join))
 def test_long_runs_of_accents_change_nothing_in_the_result(text: str) -> None:
     assert composed(text) == unicodedata.normalize("NFC", text)
+    assert compatible(text) == unicodedata.normalize("NFKC", text)
 
 
 def _exchanges(classes: list[int]) -> int:
@@ -83,16 +84,19 @@ def _exchanges(classes: list[int]) -> int:
         "\u0301" * 5_000 + "\u0316" * 5_000,
         "\u0301\u0316" * 5_000,
         "\u0f73" * 5_000,  # itself of class 0: its two parts are not
+        "\uff9e\u0301\u0316" * 5_000,  # no mark, but one by compatibility
     ],
 )
 def test_python_has_little_to_sort_in_a_long_run_of_accents(
     run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Rule 11.841."""
+
     class Watched:
         combining = staticmethod(unicodedata.combining)
 
         @staticmethod
-        def normalize(form: Literal["NFC", "NFD"], text: str) -> str:
+        def normalize(form: Literal["NFC", "NFD", "NFKD"], text: str) -> str:
             apart = [part for char in text for part in unicodedata.normalize("NFD", char)]
             classes = [unicodedata.combining(part) for part in apart]
             assert _exchanges(classes) <= 100 * len(text)
@@ -101,6 +105,7 @@ def test_python_has_little_to_sort_in_a_long_run_of_accents(
     monkeypatch.setattr(module, "unicodedata", Watched)
 
     assert sent_text(f"a{run}b") == sent_text(sent_text(f"a{run}b"))
+    assert compatible(f"a{run}b") == compatible(sent_text(f"a{run}b"))
 
 
 def test_texts_are_composed_by_one_function() -> None:

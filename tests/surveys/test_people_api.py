@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from communities.ground import wire
+from communities.ground.errors import NotFound
 from communities.models import ApiKey, Member, User
 from surveys.models import Completion, Conversation, Project
+from surveys.services.people import service as people
 from surveys.services.responses import service as responses
+from tests.factories import UserFactory
 from tests.support.caller import CHOICE, TEXT, Caller, refusal
 from tests.support.dumps import dump
 from tests.support.surveys import known_person, scenario
@@ -45,6 +50,23 @@ def test_everything_that_the_database_tells_of_a_person_is_told_to_them() -> Non
     assert [word for word in ann.told if word not in text] == []
     assert found - set(ann.kept) <= set(ann.told)
     assert [word for word in ann.kept if word in text] == []
+
+
+@pytest.mark.parametrize("happens", ["erased", "merged"])
+def test_a_document_whose_person_is_gone_meanwhile_has_no_end(happens: str) -> None:
+    """Rule 7.840."""
+    caller = Caller()
+    everywhere(caller)
+    data = people.data_of(actor=caller.actor, member_id=MEMBER_ID, at=timezone.now())
+    pieces = wire.render_in_pieces(data.facts, data.histories)
+
+    assert next(pieces)
+    if happens == "erased":
+        people.erase(actor=caller.actor, member_id=MEMBER_ID, at=timezone.now())
+    else:
+        Member.objects.filter(pk=MEMBER_ID).update(user=UserFactory.create())
+    with pytest.raises(NotFound):
+        list(pieces)
 
 
 def test_it_is_told_in_the_interfaces_own_words() -> None:

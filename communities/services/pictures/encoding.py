@@ -36,7 +36,7 @@ _END_OF_IMAGE, _START_OF_SCAN = b"\xd9", b"\xda"
 _TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
 # A process encodes one picture at a time, because each picture may take 150 MB and seconds of CPU.
 _one_at_a_time = Slots(1)
-SECONDS_TO_WAIT = 10.0
+SECONDS_TO_WAIT = 1.0  # An upload waits this long for other pictures, because it occupies a thread.
 BUSY = "Other pictures are being read. Please try again in a moment."
 
 log = structlog.get_logger("colloquy.pictures")
@@ -60,11 +60,12 @@ class EncodedPicture:
         return hashlib.sha256(self.content).hexdigest()
 
 
-def encode(file: bytes, *, max_bytes: int) -> EncodedPicture:
-    """Encode a picture again, in at most `max_bytes`. Raises NotAPicture, and Unavailable after 10 seconds
-    of waiting for other pictures.
+def encode(file: bytes, *, max_bytes: int, max_wait: float | None = None) -> EncodedPicture:
+    """Encode a picture again, in at most `max_bytes`. Raises NotAPicture, and Unavailable if it waits longer
+    than `max_wait` for other pictures (None for SECONDS_TO_WAIT).
     """
-    with _one_at_a_time.held("", timeout=SECONDS_TO_WAIT, busy=BUSY, retry_after=5):
+    seconds = SECONDS_TO_WAIT if max_wait is None else max_wait
+    with _one_at_a_time.held("", timeout=seconds, busy=BUSY, retry_after=5):
         try:
             return _encode(file, max_bytes)
         except NotAPicture:

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from communities.ground import outgoing as connections
 from communities.ground import web_addresses
+from communities.ground.errors import Unavailable
 from communities.ground.queue import wake
 from communities.ground.statements import prepared
 from communities.ground.transactions import in_transaction
@@ -31,6 +32,7 @@ from communities.services.pictures.encoding import EncodedPicture, NotAPicture
 
 SECONDS = 15.0  # The limit for one picture, with redirects.
 LEASE = timedelta(minutes=2)
+SECONDS_TO_WAIT = 60.0  # A worker waits this long for other pictures that its process encodes.
 WAITS = (timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), timedelta(hours=6))
 AT_ONCE = 2  # A process fetches at most this many pictures at a time, so that webhooks have threads, too.
 SECONDS_OF_A_RUN = 30
@@ -101,10 +103,11 @@ def _claim(*, at: datetime) -> _Claimed | None:
 def _attempt(claimed: _Claimed, *, at: datetime) -> None:
     try:
         _require_sense(claimed)
-        picture = encoding.encode(_fetched(claimed.address), max_bytes=settings.PICTURE_BYTES)
+        file = _fetched(claimed.address)
+        picture = encoding.encode(file, max_bytes=settings.PICTURE_BYTES, max_wait=SECONDS_TO_WAIT)
         _store(claimed, picture, at=at)
-    except (_Failed, NotAPicture) as failure:
-        is_final = isinstance(failure, NotAPicture) or failure.is_final
+    except (_Failed, NotAPicture, Unavailable) as failure:
+        is_final = isinstance(failure, NotAPicture) or getattr(failure, "is_final", False)
         number = claimed.attempt_count - 1
         _held(claimed).update(
             problem=str(failure)[:300],

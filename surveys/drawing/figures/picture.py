@@ -11,7 +11,6 @@ Both formats draw the same shapes. Widths of texts are estimated, because reader
 from __future__ import annotations
 
 import io
-import threading
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from xml.sax.saxutils import escape, quoteattr
 from django.http import HttpResponse
 from PIL import Image, ImageDraw
 
+from communities.ground.slots import Slots
 from communities.ground.words import amount, plural
 from surveys.drawing import lettering
 from surveys.drawing.figures.charts import BarPart, Card, ChartBar, ChartColumn, Fact, Track
@@ -43,8 +43,9 @@ PARTS = {  # the colours of stacked bars
     "detractors": "bad", "passives": "line", "promoters": "good",
     "negative": "bad", "neutral": "line", "positive": "good",
 }  # fmt: skip
-# One PNG at a time in a process: each takes a tenth of a second of CPU.
-_one_at_a_time = threading.Lock()
+# One PNG at a time in a process: each takes up to a second of CPU. Others wait for a second.
+_one_at_a_time = Slots(1)
+BUSY = "Other pictures are being drawn. Please retry shortly."
 
 Palette = Mapping[str, str]
 
@@ -297,11 +298,12 @@ def _valid(text: str) -> str:
 
 
 def png(drawing: Drawing) -> bytes | None:
+    """The drawing as PNG; None without a font for it. Raises Unavailable if others are drawn for longer."""
     texts = [each.text for each in drawing.shapes if isinstance(each, Line)]
     drawable = {text: lettering.drawable(text) for text in texts}
     if not all(drawable[text] for text in texts if text not in (UP, DOWN)):
         return None
-    with _one_at_a_time:
+    with _one_at_a_time.held("", timeout=1.0, busy=BUSY, retry_after=2):
         size = (round(drawing.width) * PNG_SCALE, round(drawing.height) * PNG_SCALE)
         picture = Image.new("RGB", size, "#ffffff")
         pen = ImageDraw.Draw(picture)
@@ -311,7 +313,7 @@ def png(drawing: Drawing) -> bytes | None:
             else:
                 _draw_line(pen, shape, drawable[shape.text])
         file = io.BytesIO()
-        picture.save(file, "PNG", optimize=True)
+        picture.save(file, "PNG")  # Its best compression takes six times as long for a tenth of the bytes.
         return file.getvalue()
 
 

@@ -28,7 +28,7 @@ from django.db.models import Case, F, Q, QuerySet, When
 
 from communities.ground.faults import log_fault
 from communities.ground.slots import Slots
-from surveys.models import Job
+from surveys.models import Job, Project
 
 LEASE = timedelta(seconds=150)  # longer than a provider takes at most for one answer
 MOST_DEATHS = 2  # in a row; after that the job fails
@@ -98,13 +98,13 @@ def _carry_out(
 def take(kind: type[Kind], pk: int, *, at: datetime) -> Kind | None:
     """Take a lease on a job that waits, or whose worker died.
 
-    Returns None if the job is finished, deleted, leased by another worker or abandoned, or if this process is
-    ending.
+    Returns None if the job is finished, deleted, leased by another worker or abandoned, if its project is
+    deleted, or if this process is ending.
     """
     if _is_ending.is_set():
         return None
     has_died = Case(When(status=Job.Status.RUNNING, then=1), default=0)
-    return _leased(kind, pk, _waits(at), at=at, deaths=F("deaths") + has_died)
+    return _leased(kind, pk, _waits(kind, at), at=at, deaths=F("deaths") + has_died)
 
 
 def _leased(kind: type[Kind], pk: int, if_it: Q, *, at: datetime, **changes: Any) -> Kind | None:
@@ -167,29 +167,37 @@ def locked(job: Kind) -> Kind:
 
 def waiting(kind: type[Kind], *, at: datetime) -> Iterator[int]:
     """Ids of jobs to take: new jobs whose wake-up call was lost, and jobs whose worker died."""
-    jobs = kind._default_manager.filter(_waits(at))
+    jobs = kind._default_manager.filter(_waits(kind, at))
     yield from jobs.order_by("pk").values_list("pk", flat=True)[:1000]
 
 
 def abandoned(kind: type[Kind], *, at: datetime) -> list[int]:
     """Ids of jobs whose workers died repeatedly without progress."""
-    lost = kind._default_manager.filter(_is_lost(at))
+    lost = kind._default_manager.filter(_is_lost(kind, at))
     return list(lost.order_by("pk").values_list("pk", flat=True)[:100])
 
 
 def give_up(kind: type[Kind], *, fail: Fail[Kind], at: datetime) -> None:
     """Fail the abandoned jobs, each under a lease, so that a worker that was only slow loses its job."""
     for pk in abandoned(kind, at=at):
-        job = _leased(kind, pk, _is_lost(at), at=at)
+        job = _leased(kind, pk, _is_lost(kind, at), at=at)
         if job is not None:
             with suppress(TakenOver):
                 fail(job, None, at)
 
 
-def _is_lost(at: datetime) -> Q:
-    return Q(status=Job.Status.RUNNING, leased_until__lte=at, deaths__gte=MOST_DEATHS)
+def _present(kind: type[Job]) -> Q:
+    """Jobs that can be worked on: those of a deleted project wait until it is restored. Without a join, so
+    that an UPDATE that waited looks at the row itself again.
+    """
+    has_project = kind.COMMUNITY != "community_id"
+    return Q(project__in=Project.objects.values("pk")) if has_project else Q()
 
 
-def _waits(at: datetime) -> Q:
+def _is_lost(kind: type[Job], at: datetime) -> Q:
+    return _present(kind) & Q(status=Job.Status.RUNNING, leased_until__lte=at, deaths__gte=MOST_DEATHS)
+
+
+def _waits(kind: type[Job], at: datetime) -> Q:
     is_left = Q(status=Job.Status.RUNNING, leased_until__lte=at, deaths__lt=MOST_DEATHS)
-    return Q(status=Job.Status.PENDING) | is_left
+    return _present(kind) & (Q(status=Job.Status.PENDING) | is_left)

@@ -9,12 +9,11 @@ listed("C++; Java", ";", names, ("labels",), 5)  the options of a list in one ce
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from communities.ground.sent_text import sent_text
+from communities.ground.sent_text import compatible, sent_text
 from communities.ground.words import shortened
 
 SEPARATORS = {";": "semicolons", "|": "bars", "\n": "new lines", ",": "commas"}
@@ -41,7 +40,7 @@ def cut(text: str) -> str:
 
 def cased(text: str) -> str:
     """A text for comparison without case and repeated spaces."""
-    return " ".join(unicodedata.normalize("NFKC", sent_text(text)).casefold().split())
+    return " ".join(compatible(sent_text(text)).casefold().split())
 
 
 def plain(text: str) -> str:

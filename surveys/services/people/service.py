@@ -32,7 +32,7 @@ from psycopg.errors import LockNotAvailable
 
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
-from communities.ground.errors import Conflict
+from communities.ground.errors import Conflict, NotFound
 from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import Community, User
 from communities.models.community import TEST_LIFETIME
@@ -166,7 +166,8 @@ class PersonData:
 def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
     """Everything that a community stores about one of its members.
 
-    Raises NotFound for a person who is not a member. The audit trail records that the actor read the data.
+    Raises NotFound for a person who is not a member, also at the end of the histories. The audit trail
+    records that the actor read the data.
 
     For anonymous projects this is the number of the person's completions and their effects, once the hour of
     an answer is over: nobody knows their answers. Secrets, which are stored as digests, are left out. So are
@@ -194,9 +195,21 @@ def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
         "xp_ledger": rewards.ledger_entries(**whose),
         "responses": _responses(person),
         "webhook_events": webhook_data.events_naming(community_id=community_id, user_ids=person.user_ids),
-        "audit_entries": audit_listing.entries_of_person(**whose, user_ids=person.user_ids),
+        "audit_entries": chain(
+            audit_listing.entries_of_person(**whose, user_ids=person.user_ids), _end_of(person)
+        ),
     }
     return PersonData(facts, histories)
+
+
+def _end_of(person: Person) -> Iterator[Json]:
+    """Nothing, after all that was read in parts. Raises NotFound if the person was erased or merged into
+    another meanwhile, because parts are missing then.
+    """
+    now = membership_data.get_person(community_id=person.community_id, member_id=person.member_id or 0)
+    if now.user_id != person.user_id:
+        raise NotFound("This member belongs to another account by now.")
+    yield from ()
 
 
 @again_after_deadlock

@@ -137,7 +137,8 @@ def test_each_name_of_a_jpeg_has_the_limits_of_a_jpeg(
         encoding.encode(photo, max_bytes=10_000)
 
 
-def test_an_upload_waits_only_some_seconds_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upload_waits_a_second_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 11.842."""
     monkeypatch.setattr(encoding, "SECONDS_TO_WAIT", 0.01)
     caller = Caller()
     content = base64.b64encode(_photo(more_scans=0)).decode()
@@ -248,6 +249,23 @@ def test_what_may_pass_is_tried_again_and_given_up_in_the_end(host: PictureHost,
     assert host.asked == ["/a"] * 5
     host.serve("/a", drawn())
     assert fetched(club, f"{host.url}/a").content is not None  # written again, it is tried again
+
+
+def test_a_picture_that_waits_too_long_for_others_is_tried_again(
+    host: PictureHost, club: Community, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 11.842."""
+    monkeypatch.setattr(fetching, "SECONDS_TO_WAIT", 0.01)
+    at = timezone.now() + timedelta(seconds=1)
+    copies.want(community_id=club.pk, addresses=[host.serve("/a", drawn())])
+
+    with encoding._one_at_a_time.held("", timeout=0, busy="", retry_after=1):
+        fetching.fetch_due(at=at)
+    waiting = Picture.objects.get()
+    assert (waiting.due_at, waiting.leased_until) == (at + fetching.WAITS[0], None)
+
+    fetching.fetch_due(at=at + fetching.WAITS[0])
+    assert Picture.objects.get().content is not None
 
 
 @pytest.mark.parametrize("location", ["https://[", "//", "https://a.example:port/", "\x00"])

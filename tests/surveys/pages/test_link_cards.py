@@ -13,8 +13,10 @@ from django.conf import settings
 from django.test import Client
 from PIL import Image
 
+from communities.ground.errors import Unavailable
 from communities.models import Community
 from surveys.drawing import lettering, link_card
+from surveys.drawing.figures import picture
 from surveys.drawing.link_card import LinkCard
 from surveys.models import Project
 from tests.factories import MemberFactory
@@ -41,6 +43,21 @@ def colours_of(picture: Image.Image) -> set[tuple[int, ...]]:
     counted = picture.convert("RGB").getcolors(maxcolors=2**20)
     assert counted is not None
     return {colour for _, colour in counted if isinstance(colour, tuple)}
+
+
+@pytest.mark.django_db
+def test_cards_and_charts_wait_a_second_for_others() -> None:
+    """Rule 11.842."""
+    browser = Client(raise_request_exception=False)
+    address = opened(Caller())
+
+    with link_card._one_at_a_time.held("", timeout=0, busy="", retry_after=1):
+        refused = browser.get(f"{address}/card.png")
+    with picture._one_at_a_time.held("", timeout=0, busy="", retry_after=1), pytest.raises(Unavailable):
+        picture.png(picture.Drawing({}, ""))
+
+    assert (refused.status_code, refused["Retry-After"]) == (503, "2")
+    assert browser.get(f"{address}/card.png").status_code == 200
 
 
 @pytest.mark.django_db

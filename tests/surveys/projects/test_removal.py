@@ -12,7 +12,7 @@ from communities.models import Community, Member
 from surveys.models import Analysis, Answer, Conversation, DeletedResponse, Project
 from surveys.services.ai_work.analysis import worker
 from surveys.services.conversations import service as conversations
-from surveys.services.ground import lookup
+from surveys.services.ground import jobs, lookup
 from surveys.services.people import service as people
 from surveys.services.projects import cloning, removal, schedule
 from surveys.services.projects import service as projects
@@ -132,14 +132,45 @@ def test_a_running_analysis_waits_and_costs_nothing_once_it_is_gone() -> None:
     )
     before = Community.objects.get().bot_credits
 
-    worker.run(analysis_id=job.pk, now=timezone.now)
+    _ten_minutes_of_sweeps(job)
     job.refresh_from_db()
     status = job.status
     removal.delete_overdue(at=timezone.now() + TEN_MINUTES)
 
-    assert status in ("pending", "running")
+    assert status == "pending"
     assert Community.objects.get().bot_credits == before + 3
     assert not Event.objects.filter(type__startswith="analysis").exists()
+
+
+def _ten_minutes_of_sweeps(job: Analysis) -> None:
+    for minute in range(10):
+        at = timezone.now() + timedelta(minutes=minute)
+        jobs.give_up(Analysis, fail=worker.fail, at=at)
+        assert job.pk not in jobs.waiting(Analysis, at=at)
+        worker.run(analysis_id=job.pk, now=lambda at=at: at)
+
+
+@pytest.mark.parametrize("status", ["pending", "running"])
+def test_an_analysis_goes_on_once_its_project_is_restored(status: str) -> None:
+    """Rule 10.840."""
+    caller = Caller()
+    project = deleted(caller)
+    job = Analysis.objects.create(
+        project=project,
+        revision=project.revision,
+        changes=0,
+        created_at=timezone.now(),
+        status=status,
+        leased_until=timezone.now() if status == "running" else None,
+    )
+    _ten_minutes_of_sweeps(job)
+
+    removal.restore(actor=caller.actor, project_id=project.pk, at=timezone.now())
+    assert [*jobs.waiting(Analysis, at=timezone.now())] == [job.pk]
+    worker.run(analysis_id=job.pk, now=timezone.now)
+
+    job.refresh_from_db()
+    assert job.status == "completed"
 
 
 def test_restored_within_ten_minutes_it_is_as_it_was() -> None:
