@@ -95,11 +95,12 @@ def _page(opened: ProjectPage, template: str | None) -> Page:
 def _drawn(
     request: HttpRequest, current: Preview, page: Page, screen: Screen, *, is_fragment: bool
 ) -> HttpResponse:
-    hidden = Hidden(seal=current.seal(), csrf=rendering.token(request))
+    told = current.project.privacy_mode
+    hidden = Hidden(seal=current.seal(), csrf=rendering.token(request), told=told)
     if screen.step is not None:
         screen = replace(
             screen,
-            answers_as=AnswersAs(current.project.privacy_mode, keep_days=current.project.keep_responses_days),
+            answers_as=AnswersAs(told, keep_days=current.project.keep_responses_days),
         )
     if is_fragment:
         response = rendering.fragment(page, screen, hidden)

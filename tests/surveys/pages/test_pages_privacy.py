@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from communities.ground.errors import Conflict
 from communities.models import CommunitySettings
-from surveys.models import Conversation
+from surveys.models import Conversation, Project
 from surveys.pages.respondent import browsers
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
 from tests.support.caller import Caller, faults
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import CHOICE, TEXT
+from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 from tests.support.surveys.visitor import Visitor, kept_id
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_no_hurry", "redis")]
@@ -53,6 +59,48 @@ def test_without_these_settings_nothing_more_is_said() -> None:
 
     assert "deleted" not in page
     assert "handles data" not in page
+
+
+TOLD = {
+    "anonymous": "Your answers are anonymous",
+    "transparent": "Everybody in the community can see the answers that you give here.",
+    "semi-private": "Only the authors and the community’s admins can see the answers that you give here.",
+}
+
+
+@pytest.mark.parametrize("htmx", [False, True])
+@pytest.mark.parametrize(("was", "now"), list(pairwise([*TOLD, "anonymous"])))
+@pytest.mark.parametrize("begins", ["convo", "poll", "statement"])
+def test_no_answer_is_taken_from_a_page_that_told_of_another_privacy(
+    begins: str, was: str, now: str, htmx: bool
+) -> None:
+    """Rule 7.820."""
+    fields: dict[str, Any] = {"participation": "open_web", "privacy_mode": was}
+    first = [SAYING, TEXT] if begins == "statement" else [TEXT]
+    made = scenario.poll(**fields) if begins == "poll" else scenario.project(*first, **fields)
+    visitor = Visitor(made, htmx=htmx).look()
+    if begins == "statement":
+        visitor.send("go")
+    Conversation.objects.all().delete()  # as a change of the privacy does
+    Project.objects.update(privacy_mode=now)
+    answer = {"option": scenario.option_id(made, "q0", 0)} if begins == "poll" else {"value": "secret"}
+
+    visitor.send(**answer)
+
+    note = visitor.page.partition('role="status"')[2].partition("</p>")[0]
+    assert TOLD[now] in note
+    assert not Conversation.objects.exists()
+    visitor.send("go" if begins == "statement" else "answer", **answer)
+    assert Conversation.objects.count() == 1
+
+
+def test_the_privacy_is_that_of_the_page_also_if_it_changes_meanwhile() -> None:
+    """Rule 7.820."""
+    made = scenario.project(TEXT)
+    someone = replace(admission.visitor(visitor_id="x"), told="anonymous")
+
+    with pytest.raises(Conflict):
+        conversations.begin(project_id=made.pk, respondent=someone, at=timezone.now())
 
 
 @pytest.mark.parametrize(
