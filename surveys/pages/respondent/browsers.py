@@ -90,6 +90,9 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
     sealed = _unsealed(request.POST.get("seal", ""), slug) if is_ours else None
     if is_framed:
         framed = frames.read(request, slug=slug, at=at)
+        if framed is not None and not framed.is_in_cookie:
+            known = known_around(framed.conversation_id, is_anonymous=is_anonymous)
+            framed = replace(framed, conversation_id=known)
         browser = _in_frame(framed, sealed, slug, is_anonymous, at)
         return Arrival(browser, sealed is not None, framed is not None, is_carried=True, framed=framed)
     if sealed is not None and not _has_cookies(request):
@@ -104,6 +107,15 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
         visitor_id = known or secrets.token_urlsafe(16)
         browser = Browser(visitor_id, conversation_id, sealed.seed, sealed.since, link_id, sealed.fields)
     return Arrival(browser, sealed is not None, is_known=known is not None, is_carried=False)
+
+
+def known_around(conversation_id: uuid.UUID | None, *, is_anonymous: bool) -> uuid.UUID | None:
+    """The conversation of a visit as the site around a frame may know the visit: on anonymous projects none.
+
+    That site could open the conversation itself and read its answers, also if it had begun the conversation
+    and had let its visitor answer there.
+    """
+    return conversation_id if conversation_id == ANSWERED or not is_anonymous else None
 
 
 def seal(browser: Browser, *, slug: str) -> str:

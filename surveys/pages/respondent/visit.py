@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
@@ -247,7 +248,8 @@ class Visit:
         if known_by == "cookie" or may_be_in_cookie or is_kept:
             return Handover("", 0, known_by, self.events)
         until = self.at + frames.LIFETIME
-        return Handover(self._token(until), int(until.timestamp()), known_by, self.events)
+        known = browsers.known_around(self.browser.conversation_id, is_anonymous=self.project.is_anonymous)
+        return Handover(self._token(until, known), int(until.timestamp()), known_by, self.events)
 
     def _remember_in_frame(self, response: HttpResponse) -> None:
         """Set the cookie for a new visitor, or after a change of the visit.
@@ -260,7 +262,8 @@ class Visit:
         framed = self.arrival.framed
         is_in_cookie = framed is not None and framed.is_in_cookie
         if self._is_new_in_frame or (is_in_cookie and self._has_changed):
-            frames.set_cookie(response, self._token(self.at + frames.LIFETIME), path=self.request.path)
+            token = self._token(self.at + frames.LIFETIME, self.browser.conversation_id)
+            frames.set_cookie(response, token, path=self.request.path)
 
     @property
     def _is_new_in_frame(self) -> bool:
@@ -272,10 +275,10 @@ class Visit:
         now, was = self.browser, self.arrival.browser
         return (now.conversation_id, now.link_id) != (was.conversation_id, was.link_id)
 
-    def _token(self, until: datetime) -> str:
+    def _token(self, until: datetime, conversation_id: uuid.UUID | None) -> str:
         return frames.token(
             visitor_id=self.browser.visitor_id,
-            conversation_id=self.browser.conversation_id,
+            conversation_id=conversation_id,
             link_id=self.browser.link_id,
             slug=self.project.slug,
             until=until,
