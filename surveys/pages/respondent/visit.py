@@ -87,6 +87,7 @@ class Visit:
         respondent = guest.respondent if guest else _respondent(request, project, arrival, at)
         if fault is not None:  # a link that does not work changes nothing in this browser
             browser = arrival.browser
+        browser = browsers.of_person(browser, respondent, slug=slug)
         # On an anonymous project an address with fields, given to one member, would name the member.
         is_named = project.is_anonymous and (guest is not None or respondent.is_member)
         if guest is not None or fault is not None:  # the page of one person is shared with nobody
@@ -204,7 +205,9 @@ class Visit:
         )
         kept = browsers.ANSWERED if is_over and self.project.is_anonymous else view.conversation.pk
         if kept != self.browser.conversation_id:
-            self.browser = replace(self.browser, conversation_id=kept)
+            known = browsers.owners(self.respondent, slug=self.project.slug)
+            owner = known[0] if known and kept != browsers.ANSWERED else ""
+            self.browser = replace(self.browser, conversation_id=kept, owner=owner)
         if view.is_completed:
             self.ahead = NOTHING
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 
 from communities.ground.errors import Conflict
@@ -15,6 +16,7 @@ from surveys.models import Conversation, Project
 from surveys.pages.respondent import browsers
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
+from surveys.services.people.merging import merge_users
 from tests.support.caller import Caller, faults
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
@@ -169,6 +171,50 @@ def test_an_anonymous_project_needs_no_such_button() -> None:
     assert "Hide my answers" not in visitor.page
     assert kept_id(visitor) == browsers.ANSWERED
     assert "a secret" not in visitor.look().page
+
+
+@pytest.mark.parametrize("mode", TOLD)
+@pytest.mark.parametrize("participation", ["private", "open_web"])
+@pytest.mark.parametrize("sends_first", [False, True])
+def test_who_signs_in_at_the_browser_of_another_person_leaves_their_conversation(
+    participation: str, mode: str, sends_first: bool
+) -> None:
+    """Rule 7.823."""
+    made = scenario.project(TEXT, TEXT, participation=participation, privacy_mode=mode)
+    ann, ben = scenario.member("Ann"), scenario.member("Ben")
+    visitor = Visitor(made)
+    visitor.client.force_login(ann.user)
+    visitor.look().send(value="a secret")
+    visitor.client.force_login(ben.user)
+
+    if sends_first:  # the page of Ann is still open
+        visitor.send(value="of Ben")
+    else:
+        visitor.look()
+
+    assert "a secret" not in visitor.page
+    visitor.look().send(value="of Ben").send(value="too")
+    assert "Thank you." in visitor.page
+    assert [value for _, value in scenario.answers_of(made)].count("of Ben") == 1
+    of_ann = Conversation.objects.get(completed_at=None)
+    assert (of_ann.user_id, of_ann.answers.count()) == (None if mode == "anonymous" else ann.user_id, 1)
+
+
+def test_a_person_goes_on_at_their_browser_after_a_merge_and_a_new_sign_in() -> None:
+    """Rule 7.823."""
+    made = scenario.project(TEXT, TEXT, participation="open_web", privacy_mode="anonymous")
+    ann, ben = scenario.member("Ann"), scenario.member("Ben")
+    visitor = Visitor(made)
+    visitor.client.force_login(ann.user)
+    visitor.look().send(value="a secret")
+    merge_users(keep_id=ben.user_id, drop_id=ann.user_id, at=timezone.now())
+
+    visitor.client.force_login(ben.user)
+
+    assert "a secret" in visitor.look().page
+    del visitor.client.cookies[settings.SESSION_COOKIE_NAME]  # the sign-in is over
+    assert visitor.look().send(value="too").status == 200
+    assert Conversation.objects.get().completed_at
 
 
 @pytest.mark.parametrize("cookie", ["x", "!", "A" * 400])
