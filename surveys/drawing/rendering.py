@@ -34,8 +34,8 @@ class Hidden:
     """The parts of a page that are not visible.
 
     `seal` is the signed field of its forms, `csrf` their token; empty for none. `owner` identifies an unsent
-    answer that the browser stores. `handover` is for the site around a frame. `told` is the privacy mode of
-    which the page tells.
+    answer that the browser stores. `handover` is for the site around a frame. `told` is the mark of what
+    the page tells of privacy.
     """
 
     seal: str

@@ -17,7 +17,6 @@ from communities.services.mail.mails import is_sendable
 from surveys.drawing import endings, forms, screens, words
 from surveys.drawing.parts import PastChange, Screen
 from surveys.engine.script import Block
-from surveys.models import Project
 from surveys.pages.respondent import not_admitted, notices, outcomes, protection
 from surveys.pages.respondent.outcomes import Outcome
 from surveys.pages.respondent.visit import Visit, posted_block
@@ -46,8 +45,9 @@ def perform(visit: Visit) -> Outcome:
         return Outcome(partial(notices.in_chat, visit))
     if visit.request.POST.get("do") == forms.SHOW_PAST:
         return _show_past(visit)
-    if (told := visit.request.POST.get(forms.TOLD)) and told != visit.project.privacy_mode:
-        return outcomes.again(visit, words.OTHER_PRIVACY.format(now=_privacy_of(visit.project)))
+    mark, now = screens.told_of(visit.project)
+    if visit.request.POST.get(forms.TOLD, mark) != mark:
+        return outcomes.again(visit, words.OTHER_PRIVACY.format(now=now))
     try:
         return _perform(visit, visit.request.POST.get("do", "answer"))
     except NotAgreed:  # the text was changed since this request read it
@@ -85,14 +85,6 @@ def _too_fast(visit: Visit, seconds: int) -> Outcome:
     """The same step as a 429, with the typed text. Nothing is saved."""
     again = outcomes.again(visit, words.TOO_FAST.format(wait=plural(seconds, "second")))
     return Outcome(lambda: replace(again.screen(), status=429, retry_after=seconds))
-
-
-def _privacy_of(project: Project) -> str:
-    """Who sees the answers, as the page tells before the first one."""
-    if project.is_anonymous:
-        return words.WORDS["is_anonymous"]
-    is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
-    return words.WORDS["members_read_this" if is_open else "team_reads_this"]
 
 
 def _is_own_form(visit: Visit) -> bool:

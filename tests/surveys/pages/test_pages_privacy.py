@@ -96,6 +96,34 @@ def test_no_answer_is_taken_from_a_page_that_told_of_another_privacy(
     assert Conversation.objects.count() == 1
 
 
+@pytest.mark.parametrize(
+    ("days", "words"), [(30, "Answers are deleted after 30 days."), (None, TOLD["transparent"])]
+)
+def test_no_answer_is_taken_from_a_page_that_told_of_other_days(days: int | None, words: str) -> None:
+    """Rule 7.820."""
+    made = scenario.project(TEXT, participation="open_web", keep_responses_days=10)
+    visitor = Visitor(made).look()
+    Project.objects.update(keep_responses_days=days)
+
+    visitor.send(value="secret")
+
+    assert words in visitor.page.partition('role="status"')[2].partition("</p>")[0]
+    assert not Conversation.objects.exists()
+    visitor.send(value="secret")
+    assert Conversation.objects.exists()
+
+
+def test_no_answer_is_taken_from_a_page_that_told_of_no_ai(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 7.820."""
+    visitor = Visitor(scenario.project(TEXT, participation="open_web")).look()
+    monkeypatch.setattr("surveys.services.conversations.further.asks", lambda project, script: True)
+
+    visitor.send(value="secret")
+
+    assert "An AI may ask" in visitor.page.partition('role="status"')[2].partition("</p>")[0]
+    assert not Conversation.objects.exists()
+
+
 def test_the_privacy_is_that_of_the_page_also_if_it_changes_meanwhile() -> None:
     """Rule 7.820."""
     made = scenario.project(TEXT)
