@@ -93,8 +93,8 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
     if is_framed:
         framed = frames.read(request, slug=slug, at=at)
         if framed is not None and not framed.is_in_cookie:
-            known = known_around(framed.conversation_id, is_anonymous=is_anonymous)
-            framed = replace(framed, conversation_id=known)
+            shown = known_around(framed.conversation_id, is_anonymous=is_anonymous)
+            framed = replace(framed, conversation_id=shown)
         browser = _in_frame(framed, sealed, slug, is_anonymous, at)
         return Arrival(browser, sealed is not None, framed is not None, is_carried=True, framed=framed)
     if sealed is not None and not _has_cookies(request):
