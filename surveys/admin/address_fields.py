@@ -11,7 +11,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from surveys.engine.language import references
 from surveys.engine.script import Script
-from surveys.services.ground.metadata import MAX_FIELDS, MAX_KEY, MAX_VALUE, MAX_VALUES, is_key
+from surveys.services.ground.metadata import (
+    MAX_COMBINATIONS,
+    MAX_FIELDS,
+    MAX_KEY,
+    MAX_VALUE,
+    MAX_VALUES,
+    combinations,
+    is_key,
+)
 
 Declared = list[str] | dict[str, list[str]]
 MAX_SHOWN = 60  # characters of an invalid name
@@ -40,6 +48,12 @@ def faults(declared: Declared, *, is_anonymous: bool) -> Iterator[str]:
     if isinstance(declared, dict):
         for name, values in declared.items():
             yield from _faults_of_values(name, values)
+        if is_anonymous and combinations(declared) > MAX_COMBINATIONS:
+            yield (
+                f"On anonymous projects the values have at most {MAX_COMBINATIONS} combinations (one value "
+                f"or none of each name); here are {combinations(declared):,}. With more, an address of their "
+                "own could name each respondent."
+            )
     elif is_anonymous and declared:
         yield (
             "On anonymous projects each name needs the values that are allowed, because any other text could "

@@ -132,7 +132,9 @@ def _without(project: Project, script: Script) -> Iterator[str]:
     """The questions that no address can fill in, and the reasons."""
     taken = {block.id for block in prefill.questions(project, script).values()}
     for block in script.blocks:
-        if block.asks and block.id not in taken:
+        if block.asks and not prefill.may_fill_in(project, block):
+            yield f"{block.name}: {prefill.NOT_TYPED}."
+        elif block.asks and block.id not in taken:
             is_page = names.is_page_parameter(block.title)
             why = "the page uses this word itself" if is_page else "a declared field has the same name"
             yield f"{block.name}: {why}."

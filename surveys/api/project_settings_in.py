@@ -220,7 +220,8 @@ class ProjectSettingsIn(Group):
             f'with up to {metadata.MAX_VALUES} allowed values each, `{{"campaign": ["mail", "poster"]}}`; '
             "other values are dropped, and so are all values of somebody who is signed in or came by a "
             f"personal link. Names and values have at most {metadata.MAX_DECLARED:,} characters together. "
-            "Give many people the same address there: whoever hands each person "
+            f"The values have at most {metadata.MAX_COMBINATIONS} combinations there, of one or none for "
+            "each name. Give many people the same address: whoever hands each person "
             "values of their own could recognise the answers by them. `embed`, `link`, `skip` and `taken` "
             "are words of the address itself."
         ),
@@ -298,5 +299,6 @@ class ProjectSettingsIn(Group):
         required=False,
         allow_null=True,
         help_text="Responses are deleted so many days after they were submitted, partial ones after their "
-        "last answer. The effects are those of a deletion. Respondents are told. Null keeps them.",
+        "last answer. The effects are those of a deletion. Respondents are told, so the days can only be "
+        "lowered once there are responses. Null keeps them.",
     )

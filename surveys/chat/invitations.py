@@ -23,7 +23,7 @@ from surveys.drawing import theme
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import presentation
 from surveys.models import Project
-from surveys.services.conversations import further
+from surveys.services.conversations import admission, further
 from surveys.services.ground import field_groups
 from surveys.services.representations.project import results_url, web_url
 from surveys.services.results import poll as poll_results
@@ -72,7 +72,8 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
     if project.is_poll:
         question, before = question_of(project), _before_the_question(script)
         asked = [words.marked(question.words)]
-        to = References(of_project(project.pk), None, question.id or 0)
+        told = admission.privacy_mark(project.privacy_mode)
+        to = References(of_project(project.pk), None, question.id or 0, step=told)
         control = controls.vote(presentation.effective_block(script, question), to)
         if is_open and project.response_channel == Project.ResponseChannel.CHAT:
             asked.append(control.text)

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from communities.chat_platform.references import Op, Reference, of_project
+from communities.chat_platform.references import Op, Reference
 from communities.ground.errors import Conflict, InvalidRequest, NotFound
 from communities.ground.rounding import Rounding
 from communities.services.people.members import KnownPerson
@@ -118,7 +118,8 @@ def _vote(click: Click) -> Reply:
     question = invitations.question_of(project)
     raw = _raw(click, question.type)
     if (option := _other_in(question, raw)) is not None:
-        to = References(of_project(project.pk), click.platform_id, click.reference.block_id)
+        ref = click.reference
+        to = References(ref.subject, click.platform_id, ref.block_id, ref.step)
         return replies.window(windows.for_option(question, option, to.to(Op.VOTE_WRITTEN, option.id or 0)))
     return _voted(click, project, raw)
 
@@ -129,6 +130,9 @@ def _vote_written(click: Click) -> Reply:
 
 
 def _voted(click: Click, project: Project, raw: Mapping[str, object]) -> Reply:
+    # A message from before messages had this mark has 0.
+    if click.reference.step not in (0, admission.privacy_mark(project.privacy_mode)):
+        raise Conflict(words.OTHER_PRIVACY)
     respondent = _respondent(click, project)
     if _has_to_agree(click, project, respondent):
         return replies.private(screens.consent(project, platform_id=click.platform_id))

@@ -26,6 +26,9 @@ LOCKED = "-# Your answer stays, because you have read whether it is right."
 PRESS_AGAIN = "That click came twice, and counts once. Please press again if nothing happened."
 GONE = "This is not there any more."
 CHANGED = "The questions have changed since this message was made. Please try again below the newest one."
+OTHER_PRIVACY = (
+    "Who sees the answers has changed since this message was made. Please read it again there, and vote then."
+)
 FAULT = "Something went wrong on our side. What you answered before is saved. Please try again in a moment."
 NOT_CONNECTED = "This server is not connected with Colloquy."
 TAKEN_BACK = "Your vote was taken back."

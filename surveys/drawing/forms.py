@@ -17,6 +17,7 @@ SHOW_PAST = "show-past"  # the action of the buttons that lead to earlier and la
 PAST = "_past"  # the field of these buttons, and the parameter of the address to which they lead
 ROWS = "rows"  # the field that names the questions of a group
 CONSENT = "consent"  # the box that is ticked before the first answer is stored
+TOLD = "told"  # the mark of what the page has told of privacy
 SEND, REVISE = "send", "revise:"  # what the buttons of the review do; the block's id follows the second
 MAX_DIGITS = 4
 

@@ -34,13 +34,15 @@ class Hidden:
     """The parts of a page that are not visible.
 
     `seal` is the signed field of its forms, `csrf` their token; empty for none. `owner` identifies an unsent
-    answer that the browser stores. `handover` is for the site around a frame.
+    answer that the browser stores. `handover` is for the site around a frame. `told` is the mark of what
+    the page tells of privacy.
     """
 
     seal: str
     csrf: str
     owner: str = ""
     handover: Handover | None = None
+    told: str = ""
 
 
 def page(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from communities.ground import privacy_words
 from surveys.drawing import forms, past, rewards, widgets
 from surveys.drawing.bars import ResultsView, draw_results
 from surveys.drawing.parts import (
@@ -22,6 +23,7 @@ from surveys.drawing.parts import (
 from surveys.drawing.past import PastStep
 from surveys.drawing.theme import Page
 from surveys.drawing.widgets import StepWidget, Typed, typed_ahead, typed_of
+from surveys.drawing.words import WORDS
 from surveys.engine.language import markup
 from surveys.engine.language.piping import Authored
 from surveys.engine.script import SCALES, Block
@@ -30,10 +32,12 @@ from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State
 from surveys.models import Project
+from surveys.services.conversations import further
 from surveys.services.conversations.admission import consent_mark
 from surveys.services.conversations.view import WalkView
 from surveys.services.results import poll as poll_results
 from surveys.services.results.poll import PollResults
+from surveys.services.scripts import cache as script_cache
 
 View = TypeVar("View", bound=WalkView)
 
@@ -78,6 +82,19 @@ def first(
         results=draw_votes(question, votes(question, False), own=None, is_over=False),
         results_when=poll_results.when_seen(view.project),
     )
+
+
+def told_of(project: Project) -> tuple[str, str]:
+    """What a page tells before the first answer of who reads the answers and how they are handled: a mark for
+    its forms, and the sentences.
+    """
+    is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
+    name = "members_read_this" if is_open else "team_reads_this"
+    asks = further.asks(project, script_cache.script_of(project))
+    days = project.keep_responses_days
+    told = [WORDS["is_anonymous" if project.is_anonymous else name], *([WORDS["ai_asks"]] if asks else [])]
+    sentences = " ".join([*told, privacy_words.deleted_after(days)]).rstrip()
+    return f"{project.privacy_mode}.{days or 0}.{int(asks)}", sentences
 
 
 def consent_of(project: Project) -> Consent | None:

@@ -109,6 +109,10 @@ MOVED_ON = (
 )
 FINISHED = "This page was out of date: you have finished already, perhaps in another window."
 VOTED = "This page was out of date: you have voted already, perhaps in another window. That vote stays."
+OTHER_PRIVACY = (
+    "What you were told about who sees your answers has changed. {now} If you agree, please send this once "
+    "more: your answer is still here."
+)
 ONCE_MORE = "Please send this once more. Your answer is still here."
 TASK = "One moment: this page makes sure that you are a person and not a program. Your answer is still here."
 ANOTHER_TASK = "That was not right, or it took too long. Please try this one: your answer is still here."

@@ -14,7 +14,7 @@ from communities.ground.errors import InvalidRequest, refuse
 from surveys.admin.frame import ProjectPage, open_project
 from surveys.admin.preview import page as previewed
 from surveys.admin.script.requests import Json, answer, script_json
-from surveys.drawing import rendering, security, theme
+from surveys.drawing import rendering, screens, security, theme
 from surveys.drawing.forms import past_before
 from surveys.drawing.parts import AnswersAs, Screen
 from surveys.drawing.rendering import Hidden
@@ -95,7 +95,8 @@ def _page(opened: ProjectPage, template: str | None) -> Page:
 def _drawn(
     request: HttpRequest, current: Preview, page: Page, screen: Screen, *, is_fragment: bool
 ) -> HttpResponse:
-    hidden = Hidden(seal=current.seal(), csrf=rendering.token(request))
+    told, _ = screens.told_of(current.project)
+    hidden = Hidden(seal=current.seal(), csrf=rendering.token(request), told=told)
     if screen.step is not None:
         screen = replace(
             screen,

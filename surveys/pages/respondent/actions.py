@@ -28,6 +28,7 @@ from surveys.services.conversations.view import ConversationView
 from surveys.services.responses import copies
 from surveys.services.scripts import cache as script_cache
 
+ANSWERING = ("answer", "skip", "go")  # the actions that store an answer, or may begin a conversation
 COPIES_PER_ADDRESS_AND_HOUR = 10  # mails that one network may ask for
 
 
@@ -45,8 +46,12 @@ def perform(visit: Visit) -> Outcome:
         return Outcome(partial(notices.in_chat, visit))
     if visit.request.POST.get("do") == forms.SHOW_PAST:
         return _show_past(visit)
+    do = visit.request.POST.get("do", "answer")
+    mark, now = screens.told_of(visit.project)
+    if do in ANSWERING and visit.request.POST.get(forms.TOLD, mark) != mark:
+        return outcomes.again(visit, words.OTHER_PRIVACY.format(now=now))
     try:
-        return _perform(visit, visit.request.POST.get("do", "answer"))
+        return _perform(visit, do)
     except NotAgreed:  # the text was changed since this request read it
         visit.project.refresh_from_db(fields=["consent"])
         return outcomes.without_consent(visit)
@@ -97,7 +102,7 @@ def _perform(visit: Visit, do: str) -> Outcome:
         return outcomes.from_the_start(visit)
     if visit.browser.has_answered and do != "again":
         return Outcome(partial(outcomes.answered, visit))
-    if do in ("answer", "skip", "go"):
+    if do in ANSWERING:
         if conversation_id is None:
             return _begin(visit, do)
         return _move(visit, conversation_id, do)
@@ -173,7 +178,8 @@ def _begin(visit: Visit, do: str) -> Outcome:
     if visit.has_traps and (asks := _proof_asked(visit, do)) is not None:
         return asks
     visit.require_admitted()
-    visit.respondent = admission.agreeing(visit.respondent, visit.project.consent or "")
+    respondent = admission.agreeing(visit.respondent, visit.project.consent or "")
+    visit.respondent = replace(respondent, told=visit.project.privacy_mode)
     project_id, respondent = visit.project.pk, visit.respondent
     at, seed = visit.at, visit.browser.seed
     if block is None:

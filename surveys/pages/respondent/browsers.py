@@ -46,7 +46,8 @@ class Browser:
     """One browser at one project. `since` is when its first page was shown, in milliseconds.
 
     `link_id` is the visitor's personal link; each request checks whether it still admits anybody. `fields`
-    are the fields of its address, until a conversation stores them.
+    are the fields of its address, until a conversation stores them. `owner` is the hash of the person whose
+    conversation it is; empty without one, and once it is over on an anonymous project.
     """
 
     visitor_id: str
@@ -55,6 +56,7 @@ class Browser:
     since: int
     link_id: uuid.UUID | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
+    owner: str = ""
 
     @property
     def has_answered(self) -> bool:
@@ -90,20 +92,34 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
     sealed = _unsealed(request.POST.get("seal", ""), slug) if is_ours else None
     if is_framed:
         framed = frames.read(request, slug=slug, at=at)
+        if framed is not None and not framed.is_in_cookie:
+            shown = known_around(framed.conversation_id, is_anonymous=is_anonymous)
+            framed = replace(framed, conversation_id=shown)
         browser = _in_frame(framed, sealed, slug, is_anonymous, at)
         return Arrival(browser, sealed is not None, framed is not None, is_carried=True, framed=framed)
     if sealed is not None and not _has_cookies(request):
         return Arrival(sealed, is_sealed=True, is_known=False, is_carried=True)
     known = _unsigned(VISITOR, request.COOKIES.get(VISITOR, ""))
-    conversation_id = unsealed_id(request.COOKIES.get(CONVERSATION, ""), slug)
+    conversation_id, owner = _unsealed_cookie(request.COOKIES.get(CONVERSATION, ""), slug)
     link_id = _uuid(_unsigned(LINK + slug, request.COOKIES.get(LINK, "")))
     if sealed is None:
         fresh = _new(known or secrets.token_urlsafe(16), slug, is_anonymous, at)
-        browser = Browser(fresh.visitor_id, conversation_id, fresh.seed, fresh.since, link_id)
+        browser = Browser(fresh.visitor_id, conversation_id, fresh.seed, fresh.since, link_id, owner=owner)
     else:
         visitor_id = known or secrets.token_urlsafe(16)
-        browser = Browser(visitor_id, conversation_id, sealed.seed, sealed.since, link_id, sealed.fields)
+        browser = replace(
+            sealed, visitor_id=visitor_id, conversation_id=conversation_id, link_id=link_id, owner=owner
+        )
     return Arrival(browser, sealed is not None, is_known=known is not None, is_carried=False)
+
+
+def known_around(conversation_id: uuid.UUID | None, *, is_anonymous: bool) -> uuid.UUID | None:
+    """The conversation of a visit as the site around a frame may know the visit: on anonymous projects none.
+
+    That site could open the conversation itself and read its answers, also if it had begun the conversation
+    and had let its visitor answer there.
+    """
+    return conversation_id if conversation_id == ANSWERED or not is_anonymous else None
 
 
 def seal(browser: Browser, *, slug: str) -> str:
@@ -118,6 +134,21 @@ def seal(browser: Browser, *, slug: str) -> str:
     if fields != _NONE:
         parts.append(fields)
     return _signer("seal" + slug).sign(".".join(map(str, parts)))
+
+
+def owners(respondent: Respondent, *, slug: str) -> list[str]:
+    """The hashes of a person, and of the users who were merged into theirs; none for a nameless visitor."""
+    person = respondent.person
+    ids = () if person is None else (person.user_id, *person.merged_ids)
+    return [_hashed(f"{slug}:person:{user_id}") for user_id in ids]
+
+
+def of_person(browser: Browser, respondent: Respondent, *, slug: str) -> Browser:
+    """The browser as this person finds it: without the conversation that another person has begun there."""
+    known = owners(respondent, slug=slug)
+    if not (browser.owner and known) or browser.owner in known:
+        return browser
+    return replace(browser, conversation_id=None, owner="")
 
 
 def owner_of_typed(respondent: Respondent, conversation_id: uuid.UUID | None, *, slug: str) -> str:
@@ -146,7 +177,8 @@ def remember(response: HttpResponse, arrival: Arrival, browser: Browser, *, slug
     if now != was and now is None:
         delete_cookie(response, CONVERSATION, path=path)
     elif now is not None and now != was:
-        set_cookie(response, CONVERSATION, sealed_id(now, slug), path=path, max_age=COOKIE_AGE)
+        kept = sealed_id(now, slug, owner=browser.owner)
+        set_cookie(response, CONVERSATION, kept, path=path, max_age=COOKIE_AGE)
     if browser.link_id != arrival.browser.link_id:
         if browser.link_id is None:
             delete_cookie(response, LINK, path=path)
@@ -232,20 +264,28 @@ def _unsealed(sent: str, slug: str) -> Browser | None:
     return Browser(visitor_id, conversation_id, int(seed), int(since), _uuid(link), carried)
 
 
-def sealed_id(conversation_id: uuid.UUID, slug: str) -> str:
-    """A conversation's id as a browser keeps it: encrypted, since it is the id of the response too."""
-    sealed = sealing.seal(str(conversation_id), purpose=_PURPOSE, row=slug)
+def sealed_id(conversation_id: uuid.UUID, slug: str, *, owner: str = "") -> str:
+    """A conversation's id as a browser keeps it: encrypted, since it is the id of the response too. With the
+    hash of its `owner`.
+    """
+    sealed = sealing.seal(f"{conversation_id} {owner}".rstrip(), purpose=_PURPOSE, row=slug)
     return urlsafe_b64encode(sealed).decode().rstrip("=")
 
 
 def unsealed_id(kept: str, slug: str) -> uuid.UUID | None:
+    return _unsealed_cookie(kept, slug)[0]
+
+
+def _unsealed_cookie(kept: str, slug: str) -> tuple[uuid.UUID | None, str]:
+    """The id of a conversation and the hash of its owner."""
     if not kept or len(kept) > MAX_KEPT:
-        return None
+        return None, ""
     try:
         sealed = urlsafe_b64decode(kept + "=" * (-len(kept) % 4))
-        return _uuid(sealing.unseal(sealed, purpose=_PURPOSE, row=slug))
+        conversation_id, _, owner = sealing.unseal(sealed, purpose=_PURPOSE, row=slug).partition(" ")
+        return _uuid(conversation_id), owner
     except (sealing.Unreadable, binascii.Error, ValueError):
-        return None
+        return None, ""
 
 
 def _signer(salt: str) -> Signer:

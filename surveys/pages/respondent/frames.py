@@ -6,7 +6,8 @@ around the frame (embed.js) stores the token and sends it back in the frame's ad
 
 The token is encrypted, because the site around the frame can read it, and is valid for one project. It
 contains no name, and a visitor has a different id in each project. The site around the frame could use the
-token to continue in the visitor's place; a cookie prevents that, so the cookie is preferred.
+token to continue in the visitor's place; a cookie prevents that, so the cookie is preferred. On anonymous
+projects that site gets and gives no conversation (`browsers.known_around`).
 """
 
 from __future__ import annotations

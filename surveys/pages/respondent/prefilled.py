@@ -41,7 +41,8 @@ def of_request(request: HttpRequest, project: Project, arrival: Arrival, *, lang
     else:
         carried = NOTHING if arrival.is_carried else _in_cookie(request, project.slug)
     # The project may have become anonymous since the address was opened.
-    return replace(carried, skips=False) if carried.skips and not prefill.may_skip(project) else carried
+    ahead = prefill.taken(project, carried)
+    return replace(ahead, skips=False) if ahead.skips and not prefill.may_skip(project) else ahead
 
 
 def packed(ahead: Prefill, *, slug: str) -> str:

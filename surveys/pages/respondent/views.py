@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from communities.ground import brands
 from communities.ground.brands import Look
 from communities.ground.errors import NotFound
-from surveys.drawing import link_card, rendering, rewards, theme
+from surveys.drawing import link_card, rendering, rewards, screens, theme
 from surveys.drawing.parts import AnswersAs, Screen
 from surveys.drawing.rendering import Hidden
 from surveys.pages.respondent import actions, outcomes
@@ -90,6 +90,7 @@ def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
         csrf="" if visit.arrival.is_carried else rendering.token(visit.request),
         owner=visit.owner_of_typed,
         handover=visit.handover,
+        told=screens.told_of(visit.project)[0],
     )
     if is_fragment:
         return rendering.fragment(visit.page, screen, hidden)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
@@ -86,6 +87,7 @@ class Visit:
         respondent = guest.respondent if guest else _respondent(request, project, arrival, at)
         if fault is not None:  # a link that does not work changes nothing in this browser
             browser = arrival.browser
+        browser = browsers.of_person(browser, respondent, slug=slug)
         # On an anonymous project an address with fields, given to one member, would name the member.
         is_named = project.is_anonymous and (guest is not None or respondent.is_member)
         if guest is not None or fault is not None:  # the page of one person is shared with nobody
@@ -203,7 +205,9 @@ class Visit:
         )
         kept = browsers.ANSWERED if is_over and self.project.is_anonymous else view.conversation.pk
         if kept != self.browser.conversation_id:
-            self.browser = replace(self.browser, conversation_id=kept)
+            known = browsers.owners(self.respondent, slug=self.project.slug)
+            owner = known[0] if known and kept != browsers.ANSWERED else ""
+            self.browser = replace(self.browser, conversation_id=kept, owner=owner)
         if view.is_completed:
             self.ahead = NOTHING
 
@@ -247,7 +251,8 @@ class Visit:
         if known_by == "cookie" or may_be_in_cookie or is_kept:
             return Handover("", 0, known_by, self.events)
         until = self.at + frames.LIFETIME
-        return Handover(self._token(until), int(until.timestamp()), known_by, self.events)
+        known = browsers.known_around(self.browser.conversation_id, is_anonymous=self.project.is_anonymous)
+        return Handover(self._token(until, known), int(until.timestamp()), known_by, self.events)
 
     def _remember_in_frame(self, response: HttpResponse) -> None:
         """Set the cookie for a new visitor, or after a change of the visit.
@@ -260,7 +265,8 @@ class Visit:
         framed = self.arrival.framed
         is_in_cookie = framed is not None and framed.is_in_cookie
         if self._is_new_in_frame or (is_in_cookie and self._has_changed):
-            frames.set_cookie(response, self._token(self.at + frames.LIFETIME), path=self.request.path)
+            token = self._token(self.at + frames.LIFETIME, self.browser.conversation_id)
+            frames.set_cookie(response, token, path=self.request.path)
 
     @property
     def _is_new_in_frame(self) -> bool:
@@ -272,10 +278,10 @@ class Visit:
         now, was = self.browser, self.arrival.browser
         return (now.conversation_id, now.link_id) != (was.conversation_id, was.link_id)
 
-    def _token(self, until: datetime) -> str:
+    def _token(self, until: datetime, conversation_id: uuid.UUID | None) -> str:
         return frames.token(
             visitor_id=self.browser.visitor_id,
-            conversation_id=self.browser.conversation_id,
+            conversation_id=conversation_id,
             link_id=self.browser.link_id,
             slug=self.project.slug,
             until=until,

@@ -91,6 +91,7 @@ class Respondent:
     display_name: str = ""
     consents: bool = False
     agreed_to: int | None = None
+    told: str | None = None  # the privacy mode of which a page has told; None for others, who tell themselves
     is_suspected: bool = False  # a program may be responding (rule 6.246)
     language: str = ""  # a tag: that of the page, of the person's client in chat, or sent by a caller
 
@@ -170,6 +171,11 @@ def agreeing(respondent: Respondent, text: str) -> Respondent:
 def consent_mark(text: str) -> int:
     """A number for a project's `consent`, below 2**63. A box or button for another text has another one."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
+
+
+def privacy_mark(privacy_mode: str) -> int:
+    """A number for a privacy mode, above 0 and below 2**32, for the buttons of a message that tells of it."""
+    return consent_mark(privacy_mode) >> 31 or 1
 
 
 def member(*, community_id: int, member_id: str) -> Respondent:

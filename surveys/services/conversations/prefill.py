@@ -8,8 +8,8 @@ Names of blocks are compared in title case (rule 3.7), so `?favourite_colour=` f
 (`settings.hidden_fields`) and the page's own parameters (`names.PAGE_PARAMETERS`) take precedence over blocks
 of the same name.
 
-Anonymous projects ignore `skip`: an address that answers questions unseen could store the identity of its
-reader. See also `engine/walk/prefill.py`.
+Anonymous projects ignore `skip`, and take no texts and numbers: an address that answers questions unseen, or
+with signs that nobody sees, could store the identity of its reader. See also `engine/walk/prefill.py`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 from surveys import written_numbers
 from surveys.engine.language import names
@@ -33,6 +34,8 @@ SKIP = "skip"
 MAX_BYTES = 2_000  # of all values together, also of invalid values; a cookie has to store them
 _COST = 12  # bytes that each value takes beside its text
 Query = Mapping[str, Sequence[str]]
+TYPED = frozenset({"open_text", "open_numeric"})
+NOT_TYPED = "on anonymous projects an address fills in no texts and numbers"
 
 
 class Use(Enum):
@@ -76,7 +79,23 @@ def of_address(*, project: Project, query: Query, language: str) -> Prefill:
     script = script_cache.script_of(project)
     found = _read(script, questions(project, script), query, language)
     texts = {each.block.id or 0: each.texts for each in found if each.use == Use.FILLED}
-    return Prefill(texts, skips=_skips(project, query)) if texts else NOTHING
+    return taken(project, Prefill(texts, skips=_skips(project, query)))
+
+
+def taken(project: Project, ahead: Prefill) -> Prefill:
+    """The part of these answers that the project takes now: it may have become anonymous since."""
+    if not project.is_anonymous or ahead == NOTHING:
+        return ahead if ahead.texts else NOTHING
+    seen = {block.id for block in script_cache.script_of(project).blocks if may_fill_in(project, block)}
+    texts = {block_id: texts for block_id, texts in ahead.texts.items() if block_id in seen}
+    return Prefill(texts) if texts else NOTHING
+
+
+def may_fill_in(project: Project, block: Block) -> bool:
+    """Whether an address may fill in this question. What is chosen is seen, and what is typed may hold signs
+    that nobody sees, or a number longer than its field.
+    """
+    return not (project.is_anonymous and block.type in TYPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +147,8 @@ def _explained(project: Project, reading: _Reading | None, name: str, texts: Seq
         return Parameter(name, text, Use.PAGE)
     if reading is None:
         return Parameter(name, text, Use.UNKNOWN)
+    if not may_fill_in(project, reading.block):
+        return Parameter(name, text, Use.INVALID, reading.block, f"{NOT_TYPED}.")
     return Parameter(name, text, reading.use, reading.block, reading.reason)
 
 
@@ -163,7 +184,7 @@ def _skips(project: Project, query: Query) -> bool:
 
 def examples(project: Project, script: Script) -> Iterator[tuple[Block, str, Sequence[str]]]:
     """Each question that an address can fill in, with a parameter's name and values, in order."""
-    for block in questions(project, script).values():
+    for block in filter(partial(may_fill_in, project), questions(project, script).values()):
         name = re.sub(r"[ -]", "_", (block.name or "").strip())
         yield block, name, _example(block)
 

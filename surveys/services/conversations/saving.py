@@ -50,8 +50,10 @@ def new(
 
     Locks the member who responds, so that they cannot be erased during the move. Refuses a member who has
     left or was erased since they were admitted, a respondent who has not agreed to the project's `consent`,
-    and one for whom there is no place (`places.Full`).
+    one who was told another privacy, and one for whom there is no place (`places.Full`).
     """
+    if respondent.told not in (None, project.privacy_mode):
+        raise Conflict("Who sees the answers has changed since this page was made.")
     if project.consent and not _agrees(respondent, project.consent):
         raise NotAgreed
     fields = metadata.allowed(project, respondent.metadata)

@@ -7,6 +7,7 @@ allowed values of each field, and any other value is dropped.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -22,6 +23,7 @@ MAX_FIELDS = 20
 MAX_KEY = 40  # characters
 MAX_VALUE = 500  # characters
 MAX_VALUES = 20  # of a field on anonymous projects
+MAX_COMBINATIONS = 100  # of the values of all fields there; with more, each respondent could have their own
 MAX_DECLARED = 20_000  # characters of all names and values that a project declares
 _KEY = re.compile(rf"[a-z0-9_]{{1,{MAX_KEY}}}").fullmatch
 LANGUAGE_TAG = "[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8}){0,4}"
@@ -79,6 +81,11 @@ def condition(name: str, value: str, *, state: str) -> Part:
     return f"coalesce({state}->'fields'->>%s, '') = %s", [name, value]
 
 
+def combinations(declared: Mapping[str, Sequence[str]]) -> int:
+    """By how many kinds of fields responses could differ: each field has one of its values or none."""
+    return math.prod(len(values) + 1 for values in declared.values())
+
+
 def faults(project: Project) -> Iterator[Violation]:
     """The violations in the `hidden_fields` of a project under its privacy setting."""
     fields, path = project.hidden_fields, "settings.hidden_fields"
@@ -108,6 +115,13 @@ def faults(project: Project) -> Iterator[Violation]:
             '`{"campaign": ["mail", "poster"]}`: any other text could name the respondent.',
         )
     if isinstance(fields, dict):
+        if project.is_anonymous and combinations(fields) > MAX_COMBINATIONS:
+            message = (
+                f"On anonymous projects the values of `{path}` have at most {MAX_COMBINATIONS} combinations "
+                f"(a value or none of each), not {combinations(fields):,}: with more, an address of their "
+                "own could name each respondent."
+            )
+            yield Violation(path, "too_many", message)
         for name, values in fields.items():
             if not 1 <= len(values) <= MAX_VALUES:
                 yield Violation(

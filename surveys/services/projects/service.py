@@ -191,8 +191,8 @@ def insert(
 def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], at: datetime) -> Project:
     """Change the submitted fields; a submitted group changes only the fields that it contains (rule 1.42).
 
-    Refuses another privacy mode once there are responses, other scoring while active, premium fields on the
-    basic tier, and broken rules.
+    Refuses another privacy mode, and to keep responses longer, once there are responses, other scoring while
+    active, premium fields on the basic tier, and broken rules.
     """
     project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
@@ -215,8 +215,14 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
     if violations:
         refuse_all(violations)
     access.require_premium(actor=actor, after=project.delivery, before=was.delivery)
-    if project.privacy_mode != was.privacy_mode:
+    if (project.privacy_mode, project.rounds_times_to_day) != (was.privacy_mode, was.rounds_times_to_day):
         _change_privacy(project, at=at)
+    kept, told = project.keep_responses_days, was.keep_responses_days
+    if told is not None and (kept is None or kept > told) and _has_responses(project):
+        raise Conflict(
+            "`keep_responses_days` can only be lowered once there are responses: respondents were told when "
+            "their answers are deleted."
+        )
     if project.delivery != was.delivery:
         schedule.follow_delivery(project, at=at)
         if project.is_live_at(at) or project.is_pending_at(at):
@@ -382,8 +388,7 @@ def _change_privacy(project: Project, *, at: datetime) -> None:
 
     Refuses if there are responses.
     """
-    conversations = Conversation.objects.filter(project=project)
-    if conversations.filter(Q(is_listed=True) | Q(completed_at__isnull=False)).exists():
+    if _has_responses(project):
         raise Conflict("`privacy_mode` cannot change once there are responses.")
     _end_running_analyses(project)
     Analysis.objects.filter(project=project).delete()  # these cover responses that have been deleted
@@ -394,6 +399,12 @@ def _change_privacy(project: Project, *, at: datetime) -> None:
     links.filter(used_at__isnull=False).update(used_at=None)
     if project.is_anonymous:  # links of anonymous projects have no metadata (`links/fields`)
         links.filter(sealed_metadata__isnull=False).update(sealed_metadata=None)
+
+
+def _has_responses(project: Project) -> bool:
+    """Whether there are responses, those included that were screened out."""
+    conversations = Conversation.objects.filter(project=project)
+    return conversations.filter(Q(is_listed=True) | Q(completed_at__isnull=False)).exists()
 
 
 def _settle_scoring(

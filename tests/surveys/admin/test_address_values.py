@@ -79,6 +79,10 @@ def test_allowed_values_of_an_anonymous_project_are_told() -> None:
 
     assert "with one of these values: mail, poster." in seen
     assert "people see every answer before it is saved" in seen
+    assert "First name: on anonymous projects an address fills in no texts and numbers." in seen
+    assert "<code>First_name=Hello</code>" not in seen
+    assert "fills in no texts and numbers" in tried(made, "first_name=Ann")
+    assert "Fills in “Which colour?”." in tried(made, "colour=red")
 
 
 def test_trying_an_address_tells_what_becomes_of_each_value() -> None:

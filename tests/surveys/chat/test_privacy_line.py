@@ -1,12 +1,15 @@
-"""Who reads the answers, said in chat before the first one (rule 7.111)."""
+"""Who reads the answers, said in chat before the first one (rules 7.111 and 7.820)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from communities.models import CommunitySettings
+from surveys.models import Conversation, Project
+from surveys.services import public_messages
 from tests.support.chat.agent import text_of
 from tests.support.surveys.participants import QUESTION
 
@@ -43,3 +46,23 @@ def test_the_line_cannot_be_switched_off_where_a_vote_is_cast(chat: Any, invitat
 
     assert "Everybody in the community can see who answered what. Answers are deleted after 30 days." in text
     assert LINK in text
+
+
+def test_a_message_that_told_of_another_privacy_takes_no_vote(chat: Any) -> None:
+    """Rule 7.820."""
+    own = {**QUESTION, "options": [{"value": "red"}, {"value": "other", "is_other": True}]}
+    chat.open(own, type="poll", settings={"privacy_mode": "anonymous"})
+    marit, message = chat.agent("Marit"), chat.message()
+    Project.objects.update(privacy_mode="transparent")
+
+    marit.press("red", message=message)
+    assert "Who sees the answers has changed" in marit.text
+    marit.press("other", message=message)
+    marit.write("blue")
+    assert "Who sees the answers has changed" in marit.text
+    assert not Conversation.objects.exists()
+    chat.work()
+    public_messages.ask(Project.objects.get(), at=timezone.now())
+    chat.work()
+    marit.press("red", message=chat.message())
+    assert Conversation.objects.count() == 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -141,6 +143,22 @@ def test_an_anonymous_project_declares_values_with_its_names(caller: Caller) -> 
 
     assert refusal(answer) == (400, "invalid_request")
     assert faults(answer) == {("settings.hidden_fields", "invalid_type")}
+
+
+@pytest.mark.parametrize("lengths", [(20,), (20, 2), (1,) * 6, (9, 9), (20, 20), (1,) * 7])
+def test_fields_of_an_anonymous_project_tell_few_people_apart(caller: Caller, lengths: Sequence[int]) -> None:
+    """Rule 6.821: a limit on each field alone would let 20 fields name everybody."""
+    declared = {f"f{n}": list(map(str, range(length))) for n, length in enumerate(lengths)}
+    body = {"name": "S", "type": "convo", "settings": {"hidden_fields": declared}}
+
+    answer = caller.post("/projects", {**body, "privacy_mode": "anonymous"})
+    other = caller.post("/projects", {**body, "privacy_mode": "semi-private"})
+
+    is_few = math.prod(length + 1 for length in lengths) <= 100
+    assert answer.status_code == (201 if is_few else 400)
+    assert is_few or faults(answer) == {("settings.hidden_fields", "too_many")}
+    changed = caller.patch(f"/projects/{other.json()['id']}", {"privacy_mode": "anonymous"})
+    assert changed.status_code == (200 if is_few else 400)
 
 
 # --- Limits ---------------------------------------------------------------------------------------------

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.utils import timezone
 
+from communities.ground.errors import Conflict
 from communities.models import CommunitySettings
-from surveys.models import Conversation
+from surveys.models import Conversation, Project
 from surveys.pages.respondent import browsers
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
+from surveys.services.people.merging import merge_users
 from tests.support.caller import Caller, faults
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import CHOICE, TEXT
+from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 from tests.support.surveys.visitor import Visitor, kept_id
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_no_hurry", "redis")]
@@ -53,6 +61,76 @@ def test_without_these_settings_nothing_more_is_said() -> None:
 
     assert "deleted" not in page
     assert "handles data" not in page
+
+
+TOLD = {
+    "anonymous": "Your answers are anonymous",
+    "transparent": "Everybody in the community can see the answers that you give here.",
+    "semi-private": "Only the authors and the community’s admins can see the answers that you give here.",
+}
+
+
+@pytest.mark.parametrize("htmx", [False, True])
+@pytest.mark.parametrize(("was", "now"), list(pairwise([*TOLD, "anonymous"])))
+@pytest.mark.parametrize("begins", ["convo", "poll", "statement"])
+def test_no_answer_is_taken_from_a_page_that_told_of_another_privacy(
+    begins: str, was: str, now: str, htmx: bool
+) -> None:
+    """Rule 7.820."""
+    fields: dict[str, Any] = {"participation": "open_web", "privacy_mode": was}
+    first = [SAYING, TEXT] if begins == "statement" else [TEXT]
+    made = scenario.poll(**fields) if begins == "poll" else scenario.project(*first, **fields)
+    visitor = Visitor(made, htmx=htmx).look()
+    if begins == "statement":
+        visitor.send("go")
+    Conversation.objects.all().delete()  # as a change of the privacy does
+    Project.objects.update(privacy_mode=now)
+    answer = {"option": scenario.option_id(made, "q0", 0)} if begins == "poll" else {"value": "secret"}
+
+    visitor.send(**answer)
+
+    note = visitor.page.partition('role="status"')[2].partition("</p>")[0]
+    assert TOLD[now] in note
+    assert not Conversation.objects.exists()
+    visitor.send("go" if begins == "statement" else "answer", **answer)
+    assert Conversation.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("days", "words"), [(30, "Answers are deleted after 30 days."), (None, TOLD["transparent"])]
+)
+def test_no_answer_is_taken_from_a_page_that_told_of_other_days(days: int | None, words: str) -> None:
+    """Rule 7.820."""
+    made = scenario.project(TEXT, participation="open_web", keep_responses_days=10)
+    visitor = Visitor(made).look()
+    Project.objects.update(keep_responses_days=days)
+
+    visitor.send(value="secret")
+
+    assert words in visitor.page.partition('role="status"')[2].partition("</p>")[0]
+    assert not Conversation.objects.exists()
+    visitor.send(value="secret")
+    assert Conversation.objects.exists()
+
+
+def test_no_answer_is_taken_from_a_page_that_told_of_no_ai(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 7.820."""
+    visitor = Visitor(scenario.project(TEXT, participation="open_web")).look()
+    monkeypatch.setattr("surveys.services.conversations.further.asks", lambda project, script: True)
+
+    visitor.send(value="secret")
+
+    assert "An AI may ask" in visitor.page.partition('role="status"')[2].partition("</p>")[0]
+    assert not Conversation.objects.exists()
+
+
+def test_the_privacy_is_that_of_the_page_also_if_it_changes_meanwhile() -> None:
+    """Rule 7.820."""
+    made = scenario.project(TEXT)
+    someone = replace(admission.visitor(visitor_id="x"), told="anonymous")
+
+    with pytest.raises(Conflict):
+        conversations.begin(project_id=made.pk, respondent=someone, at=timezone.now())
 
 
 @pytest.mark.parametrize(
@@ -121,6 +199,50 @@ def test_an_anonymous_project_needs_no_such_button() -> None:
     assert "Hide my answers" not in visitor.page
     assert kept_id(visitor) == browsers.ANSWERED
     assert "a secret" not in visitor.look().page
+
+
+@pytest.mark.parametrize("mode", TOLD)
+@pytest.mark.parametrize("participation", ["private", "open_web"])
+@pytest.mark.parametrize("sends_first", [False, True])
+def test_who_signs_in_at_the_browser_of_another_person_leaves_their_conversation(
+    participation: str, mode: str, sends_first: bool
+) -> None:
+    """Rule 7.823."""
+    made = scenario.project(TEXT, TEXT, participation=participation, privacy_mode=mode)
+    ann, ben = scenario.member("Ann"), scenario.member("Ben")
+    visitor = Visitor(made)
+    visitor.client.force_login(ann.user)
+    visitor.look().send(value="a secret")
+    visitor.client.force_login(ben.user)
+
+    if sends_first:  # the page of Ann is still open
+        visitor.send(value="of Ben")
+    else:
+        visitor.look()
+
+    assert "a secret" not in visitor.page
+    visitor.look().send(value="of Ben").send(value="too")
+    assert "Thank you." in visitor.page
+    assert [value for _, value in scenario.answers_of(made)].count("of Ben") == 1
+    of_ann = Conversation.objects.get(completed_at=None)
+    assert (of_ann.user_id, of_ann.answers.count()) == (None if mode == "anonymous" else ann.user_id, 1)
+
+
+def test_a_person_goes_on_at_their_browser_after_a_merge_and_a_new_sign_in() -> None:
+    """Rule 7.823."""
+    made = scenario.project(TEXT, TEXT, participation="open_web", privacy_mode="anonymous")
+    ann, ben = scenario.member("Ann"), scenario.member("Ben")
+    visitor = Visitor(made)
+    visitor.client.force_login(ann.user)
+    visitor.look().send(value="a secret")
+    merge_users(keep_id=ben.user_id, drop_id=ann.user_id, at=timezone.now())
+
+    visitor.client.force_login(ben.user)
+
+    assert "a secret" in visitor.look().page
+    del visitor.client.cookies[settings.SESSION_COOKIE_NAME]  # the sign-in is over
+    assert visitor.look().send(value="too").status == 200
+    assert Conversation.objects.get().completed_at
 
 
 @pytest.mark.parametrize("cookie", ["x", "!", "A" * 400])

@@ -287,6 +287,34 @@ def test_privacy_cannot_change_once_there_are_responses():
     assert (refusal(changed), same.status_code) == ((409, "conflict"), 200)
 
 
+def test_times_stay_as_rounded_once_there_are_responses():
+    """Rule 1.43."""
+    caller = Caller(default_anonymous_mode="more_anonymous")
+    made = caller.make(CHOICE)
+    with_response(made)
+    caller.patch("/settings", {"default_anonymous_mode": "yes"})
+
+    answer = caller.patch(f"/projects/{made['id']}", {"privacy_mode": None})
+
+    assert refusal(answer) == (409, "conflict")
+    assert Project.objects.get(pk=made["id"]).rounds_times_to_day
+
+
+@pytest.mark.parametrize(
+    ("days", "status"), [(31, 409), (None, 409), (30, 200), (29, 200)], ids=["more", "ever", "same", "fewer"]
+)
+def test_responses_are_kept_no_longer_than_their_respondents_were_told(days, status):
+    """Rule 7.822."""
+    caller = Caller()
+    made = caller.make(CHOICE, settings={"keep_responses_days": 30})
+    change = {"settings": {"keep_responses_days": days}}
+    assert caller.patch(f"/projects/{made['id']}", change).status_code == 200
+    caller.patch(f"/projects/{made['id']}", {"settings": {"keep_responses_days": 30}})
+    with_response(made)
+
+    assert caller.patch(f"/projects/{made['id']}", change).status_code == status
+
+
 def test_privacy_can_change_while_nobody_has_answered():
     caller = Caller()
     made = caller.make(CHOICE)
