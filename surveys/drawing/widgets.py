@@ -161,6 +161,12 @@ class StepWidget:
         assert self.image is not None
         return self.image.fitted(*PICTURE_ROOM)
 
+    @property
+    def picture_look(self) -> str:
+        """The classes of a picture that takes much of a low window; a broad one takes little of a phone's."""
+        width, height = self.image_size
+        return "" if height <= 200 else " tall broad" if width > 2 * height else " tall"
+
 
 def draw(
     block: Block,
