@@ -12,7 +12,7 @@ from emoji import demojize
 from communities.services.pictures.copies import Copy
 from surveys import written_numbers
 from surveys.engine.intake import videos
-from surveys.engine.intake.fields import MAX_OTHER_TEXT
+from surveys.engine.intake.fields import MAX_OTHER_TEXT, MAX_VALUE
 from surveys.engine.intake.videos import Video
 from surveys.engine.script import CHOICES, SCALES, STATEMENTS, Block, Option
 from surveys.engine.walk import answers, defaults, formats
@@ -160,6 +160,12 @@ class StepWidget:
         """Width and height of the picture on the page."""
         assert self.image is not None
         return self.image.fitted(*PICTURE_ROOM)
+
+    @property
+    def picture_look(self) -> str:
+        """The classes of a picture that takes much of a low window; a broad one takes little of a phone's."""
+        width, height = self.image_size
+        return "" if height <= 200 else " tall broad" if width > 2 * height else " tall"
 
 
 def draw(
@@ -340,7 +346,8 @@ def _choices(block: Block, typed: Typed) -> dict[str, object]:
     if block.other is not None:
         fields |= {"other": next(each for each in choices if each.is_other), "other_text": typed.other}
     if is_single and block.answer_style == "select_menu":  # a menu would hide several choices
-        return fields | {"control": FIELDS + "menu.html"}
+        refused = next((each[1:] for each in typed.chosen if each.startswith("?")), "")  # survey-search.js
+        return fields | {"control": FIELDS + "menu.html", "typed": refused[:MAX_VALUE]}
     looks = {"emoji_only": "faces", "buttons": "row"}
     if not is_single and block.max is not None and block.max < len(block.together):
         fields |= {"most": block.max}

@@ -184,7 +184,8 @@ def test_the_projects_buckets_keep_their_names() -> None:
     draft = draft_from("Persönlichkeitstest", bucket_names=names)
 
     shown = run(check_draft(draft, "convo", bucket_names=names).script, first_option).prompts
-    assert shown["told_result"] == "Dein Ergebnis: Explorer!"
+    assert shown["told_explorer"] == "Dein Ergebnis: Explorer!"
+    assert draft.blocks[-1]["description"].startswith("Du schaffst, was es vorher nicht gab.")
 
 
 @try_each(

@@ -50,7 +50,7 @@ def test_on_a_phone_nothing_is_cut_off_and_all_can_be_hit(windows):
 
 
 def test_on_a_phone_a_finger_hits_each_point_of_a_long_scale(windows):
-    """Rules 6.443 and 6.740."""
+    """Rules 6.443, 6.740 and 6.861."""
     ends = {"label_left": "Strongly disagree", "label_right": "Strongly agree"}
     words = Scale(**ends, label_center="Neither agree nor disagree")
     scale = {"type": "opinion_scale", "prompt": "How sure?", "min": 1, "scale": words, "required": False}
@@ -72,6 +72,10 @@ def test_on_a_phone_a_finger_hits_each_point_of_a_long_scale(windows):
                 "all => all.map(one => getComputedStyle(one, '::before').content !== 'none')"
             )
             assert set(ends) <= {rows == 2}
+            left = "all => all.map(one => one.getBoundingClientRect().left)"
+            lefts = each.locator(".cells:visible, .cells:visible + .scale-labels").evaluate_all(left)
+            assert len(set(lefts)) <= 1
+            assert min(lefts, default=44) >= (32 if width == 390 else 20)
             lines = each.locator(".scale-labels span").evaluate_all(
                 "all => all.map(one => one.offsetHeight / parseFloat(getComputedStyle(one).lineHeight))"
             )

@@ -76,10 +76,14 @@ def test_an_anonymous_survey_loads_no_picture_from_its_author(windows: Any) -> N
 
 
 def test_the_page_leaves_room_for_a_picture(windows: Any) -> None:
-    """Rules 6.444 and 6.740."""
+    """Rules 6.444, 6.740 and 6.861."""
     address = "https://author.example/a.png"
-    made = scenario.project({**QUESTION, "image_url": address}, {**TEXT, "image_url": address})
+    broad = "https://author.example/b.png"
+    made = scenario.project(
+        {**QUESTION, "image_url": address}, *[{**TEXT, "image_url": each} for each in (address, broad)]
+    )
     copied(made.community_id, address, width=1200, height=900)
+    copied(made.community_id, broad, width=1200, height=480)
     page = windows.open(f"/s/{made.slug}", phone=True)
 
     page.locator("#answer img").evaluate_all(ALL_DRAWN)
@@ -97,6 +101,12 @@ def test_the_page_leaves_room_for_a_picture(windows: Any) -> None:
     question(page, "Prompt 1.")
     wait_until_still(page.locator("#question"))
     assert page.locator("#question").bounding_box()["y"] < 640 / 2
+
+    go_on(page)
+    question(page, "Prompt 2.")
+    box = page.locator("#answer img.picture").bounding_box()
+    assert box is not None
+    assert box["width"] / box["height"] == pytest.approx(1200 / 480, abs=0.05)
 
 
 def test_a_browser_refuses_a_picture_of_another_host(windows: Any) -> None:

@@ -117,7 +117,7 @@ export function makeSearchable(menu) {
   });
   // A text that is no option is sent, and refused with a sentence: without an answer, an optional question is skipped.
   menu.form?.addEventListener("submit", () => {
-    if (field.value.trim() && !chosen()) menu.append(new Option("", field.value, true, true));
+    if (field.value.trim() && !chosen()) menu.append(new Option("", `?${field.value.trim()}`, true, true)); // no id
   }, true);
   menu.addEventListener("change", () => { if (document.activeElement !== field) showChosen(); });
 
@@ -126,5 +126,6 @@ export function makeSearchable(menu) {
   menu.before(box);
   menu.hidden = true;
   showChosen();
+  if (!chosen()) field.value = menu.dataset.typed ?? ""; // which was refused
   if (hadFocus || menu.autofocus) field.focus({ preventScroll: true });
 }

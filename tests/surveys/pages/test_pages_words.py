@@ -114,10 +114,12 @@ def test_the_results_of_a_scale_read_like_its_control(block, read):
     ],
 )
 def test_a_timed_text_stays_as_long_as_reading_it_takes(prompt, pause, shown):
-    """Rule 6.217."""
+    """Rules 6.217 and 6.860."""
     made = scenario.project({**SAYING, "prompt": prompt, "continue_": Continue("pause", pause)}, TEXT)
 
     assert f'data-pause="{shown}"' in Visitor(made).look().page
+    type(made).objects.update(consent="I agree.")
+    assert "data-pause" not in Visitor(made).look().page
 
 
 def test_each_point_that_is_an_emoji_has_words_for_screen_readers():

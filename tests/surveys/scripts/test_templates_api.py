@@ -123,7 +123,7 @@ def test_a_quiz_grades_a_respondent() -> None:
 
 
 def test_a_personality_quiz_tells_a_respondent_the_result() -> None:
-    assert sat("personality-quiz", 2).said["told_result"] == "Your result: Connector!"
+    assert sat("personality-quiz", 2).said["told_connector"] == "Your result: Connector!"
 
 
 # --- The service ----------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ UNWRITTEN = (
     "Without a model, scripts can be written in English, French, German, Portuguese and Spanish only. Write "
     "the intent in one of them, or write the script by hand."
 )
-_TEXT_FIELDS = ("prompt", "when_correct", "when_incorrect")
+_TEXT_FIELDS = ("prompt", "description", "when_correct", "when_incorrect")
 
 
 def foreign_blocks(

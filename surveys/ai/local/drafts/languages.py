@@ -31,7 +31,7 @@ from surveys.engine.script import Bucket
 
 ENGLISH = "en"
 FOLDER_OF_CATALOGS: Path = FOLDER.parent / "languages"
-_TEXTS = ("prompt", "when_correct", "when_incorrect")
+_TEXTS = ("prompt", "description", "when_correct", "when_incorrect")
 _WORD = re.compile(r"[^\W\d_]+")
 _LONG = 6  # A cue of this many letters is long: shorter cues occur in words of any language.
 # Texts that `builder` and `scoring` write for the author to replace, with the keys of their translations.

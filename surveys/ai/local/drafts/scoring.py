@@ -66,16 +66,18 @@ def with_outcomes(
     The questions remain. The author writes their answers and the descriptions of the outcomes. `result` names
     the calculated block that finds the outcome.
     """
+    all_blocks = list(blocks)
+    told = next(block for block in all_blocks if _depends_on(block, result))
     descriptions = [
-        {
+        told
+        | {
             "name": f"told_outcome_{n}",
-            "type": "content_block",
-            "prompt": f"⟦Tell here what “{outcome}” stands for⟧",
+            "description": f"⟦Tell here what “{outcome}” stands for⟧",
             "show_when": {"block": result, "op": "eq", "value": outcome},
         }
         for n, outcome in enumerate(outcomes, 1)
     ]
-    quiz = [block for block in blocks if not _depends_on(block, result)]
+    quiz = [block for block in all_blocks if not _depends_on(block, result)]
     scores = ", ".join(f"[score_{Bucket(outcome).key}]" for outcome in outcomes)
     for n, block in enumerate(quiz):
         if block["name"] == result:
