@@ -89,12 +89,11 @@ class AutoSchema(SpectacularSchema):
         view: Any = self.view  # a CommunityViewSet
         operation["description"] += f"\n\n{self._who()}"
         responses = operation["responses"]
-        for status, (description, examples) in words.REFUSALS.items():
-            applies = self._is_write() or status not in words.STATUSES_OF_WRITES
-            if applies or (status == "409" and view.reads_conflict):
-                responses.setdefault(status, _refusal(status, description, examples))
+        if view.reads_conflict and not self._is_write():
+            responses.setdefault("409", _refusal(*words.REFUSALS["409"]))
         for status, response in responses.items():
             _add_headers(response, status)
+        responses["default"] = {"$ref": "#/components/responses/Refusal"}
         return operation
 
     def get_paginated_name(self, serializer_name: str) -> str:
@@ -156,13 +155,26 @@ def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     components.setdefault("schemas", {}).update(words.COMPONENTS)
     components["securitySchemes"] = SECURITY
     components["headers"] = words.HEADERS
+    components["responses"] = {"Refusal": _any_refusal()}
     return result
 
 
-def _refusal(status: str, description: str, examples: list[words.Example]) -> dict[str, Any]:
-    name = "RateLimited" if status == "429" else "Error"
+def _any_refusal() -> dict[str, Any]:
+    """The response of every status that refuses requests of all operations, or of all writes."""
+    lines = [f"- `{status}`: {description}" for status, (description, _) in words.REFUSALS.items()]
+    examples = [each for _, found in words.REFUSALS.values() for each in found]
+    refusal = _refusal("\n".join([words.ANY_REFUSAL, "", *lines]), examples)
+    refusal["content"]["application/json"]["schema"] = {
+        "anyOf": [{"$ref": f"#/components/schemas/{name}"} for name in ("Error", "RateLimited")]
+    }
+    for status in words.REFUSALS:
+        _add_headers(refusal, status)
+    return refusal
+
+
+def _refusal(description: str, examples: list[words.Example]) -> dict[str, Any]:
     content = {
-        "schema": {"$ref": f"#/components/schemas/{name}"},
+        "schema": {"$ref": "#/components/schemas/Error"},
         "examples": {example["error"]: {"value": example} for example in examples},
     }
     return {"description": description, "content": {"application/json": content}}

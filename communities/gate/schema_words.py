@@ -167,6 +167,7 @@ def _error(code: str, message: str) -> Example:
     return {"error": code, "message": message}
 
 
+ANY_REFUSAL = "Refusals of every operation; `409`, `413` and `415` are those of writes alone."
 # The meaning of each status, and an example for each error code.
 REFUSALS: dict[str, tuple[str, list[Example]]] = {
     "400": (

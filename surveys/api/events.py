@@ -153,9 +153,7 @@ _HEADERS: tuple[tuple[str, str, Schema], ...] = (
 _RESPONSES: Schema = {
     "2XX": {"description": "Delivered."},
     "410": {"description": "The delivery is abandoned and the webhook is switched off."},
-    "default": {
-        "description": "The attempt failed; redirects count as failures. There are 10 attempts in all."
-    },
+    "default": {"description": "The attempt failed."},
 }
 
 

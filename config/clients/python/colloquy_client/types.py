@@ -748,24 +748,6 @@ class DeliveryList(TypedDict):
 
 DeliveryStatus: TypeAlias = Literal["pending", "delivered", "failed", "abandoned"]
 
-
-class DeliveryWithBody(TypedDict):
-    id: str
-    webhook_id: str
-    event_type: str
-    event_id: str
-    status: DeliveryStatus
-    attempt_count: int
-    response_status: int | None
-    response_body: str | None
-    last_attempt_at: str | None
-    next_retry_at: str | None
-    created_at: str
-    error: str | None
-    attempts: list[Attempt]
-    payload: dict[str, Any] | None
-
-
 DisabledReason: TypeAlias = Literal["gone", "failing"]
 
 
@@ -1103,26 +1085,6 @@ class MoveRequest(TypedDict):
     block_id: NotRequired[int | None]
 
 
-class NewApiKey(TypedDict):
-    id: str
-    community_id: str
-    user_id: str
-    name: str
-    description: str | None
-    key_prefix: str
-    role: Role | None
-    scope: Scope
-    mode: ApiKeyMode
-    is_active: bool
-    created_at: str
-    last_used_at: str | None
-    expires_at: str | None
-    rotated_at: str | None
-    rotated_by: str | None
-    rotated_by_name: str | None
-    key: str
-
-
 class NewApiKeyRequest(TypedDict):
     name: str
     description: NotRequired[str | None]
@@ -1142,7 +1104,7 @@ class NewMembersRequest(TypedDict):
     members: list[NewMemberRequest]
 
 
-class NewProject(TypedDict):
+class Project(TypedDict):
     id: str
     community_id: str
     name: str
@@ -1154,8 +1116,6 @@ class NewProject(TypedDict):
     presentation: Presentation | None
     scoring: Scoring
     generation: Generation | None
-    script: Script | None
-    credits_used: int
 
 
 class NewProjectRequest(TypedDict):
@@ -1178,7 +1138,7 @@ NewProjectStatus: TypeAlias = Literal["active", "inactive"]
 NewProjectType: TypeAlias = Literal["convo", "poll"]
 
 
-class NewWebhook(TypedDict):
+class Webhook(TypedDict):
     id: str
     community_id: str
     name: str | None
@@ -1190,7 +1150,6 @@ class NewWebhook(TypedDict):
     created_at: str
     updated_at: str
     disabled_reason: DisabledReason | None
-    secret: str
 
 
 class NewWebhookRequest(TypedDict):
@@ -1219,13 +1178,11 @@ class OpenTextSentiment(TypedDict):
     negative: float
 
 
-class OpenTextTheme(TypedDict):
+class SegmentTheme(TypedDict):
     title: str
     count: float
     percentage: float
     sentiment: Sentiment | None
-    description: str
-    quotes: list[str]
 
 
 class Option(TypedDict):
@@ -1404,20 +1361,6 @@ class Presentation(TypedDict):
 
 
 PrivacyMode: TypeAlias = Literal["transparent", "semi-private", "anonymous"]
-
-
-class Project(TypedDict):
-    id: str
-    community_id: str
-    name: str
-    status: NewProjectStatus
-    info: ProjectInfo
-    settings: ProjectSettings
-    delivery: ProjectDelivery | None
-    rewards: Rewards | None
-    presentation: Presentation | None
-    scoring: Scoring
-    generation: Generation | None
 
 
 class ProjectDelivery(TypedDict):
@@ -1693,43 +1636,6 @@ class ResultField(TypedDict):
     segments: NotRequired[list[FieldSegment]]
 
 
-class ResultScore(TypedDict):
-    lower_quartile: NotRequired[float | None]
-    median: NotRequired[float | None]
-    upper_quartile: NotRequired[float | None]
-    standard_deviation: NotRequired[float | None]
-    count: int
-    weighted_count: NotRequired[float]
-    mean: float | None
-    min: float | None
-    max: float | None
-    distribution: list[Range]
-    max_score: float | None
-    score_correct: ScoreCorrect | None
-    key: str | None
-    name: str
-    segments: NotRequired[list[ScoreSegment]]
-
-
-class ResultVariable(TypedDict):
-    lower_quartile: NotRequired[float | None]
-    median: NotRequired[float | None]
-    upper_quartile: NotRequired[float | None]
-    standard_deviation: NotRequired[float | None]
-    count: int
-    weighted_count: NotRequired[float]
-    mean: float | None
-    min: float | None
-    max: float | None
-    distribution: list[ResultEntry]
-    block_id: int
-    name: str | None
-    is_text: bool
-    other_values: int
-    other_count: float
-    segments: NotRequired[list[VariableSegment]]
-
-
 class Results(TypedDict):
     project_id: str
     filters: Filters
@@ -1968,13 +1874,6 @@ class SegmentText(TypedDict):
     analysed_count: int
 
 
-class SegmentTheme(TypedDict):
-    title: str
-    count: float
-    percentage: float
-    sentiment: Sentiment | None
-
-
 Sentiment: TypeAlias = Literal["positive", "neutral", "negative"]
 
 
@@ -2016,19 +1915,6 @@ class TemplateList(TypedDict):
 
 class TemplateScoring(TypedDict):
     buckets: list[Bucket]
-
-
-class TemplateWithScript(TypedDict):
-    id: str
-    name: str
-    description: str
-    type: NewProjectType
-    category: Category
-    question_count: int
-    estimated_minutes: int
-    scoring_enabled: bool
-    scoring: TemplateScoring
-    script: Script
 
 
 class Theme(TypedDict):
@@ -2134,20 +2020,6 @@ ViolationCode: TypeAlias = Literal[
     "cursor_expired",
     "full",
 ]
-
-
-class Webhook(TypedDict):
-    id: str
-    community_id: str
-    name: str | None
-    url: str
-    events: list[str]
-    project_ids: list[str] | None
-    secret_prefix: str
-    is_active: bool
-    created_at: str
-    updated_at: str
-    disabled_reason: DisabledReason | None
 
 
 class WebhookList(TypedDict):
@@ -2336,6 +2208,18 @@ class WebhookPingEvent(EventFields):
     data: PingEventData
 
 
+class ResultScore(AnalysisScore):
+    segments: NotRequired[list[ScoreSegment]]
+
+
+class ResultVariable(AnalysisVariable):
+    segments: NotRequired[list[VariableSegment]]
+
+
+class NewApiKey(ApiKey):
+    key: str
+
+
 class ChoiceAnswerRequest(ChoiceAnswer):
     block_id: int
     follow_up: NotRequired[int | None]
@@ -2347,6 +2231,11 @@ class ChoicesAnswerRequest(ChoicesAnswer):
 
 
 CreatedLinks: TypeAlias = NewLink | NewLinks
+
+
+class DeliveryWithBody(Delivery):
+    attempts: list[Attempt]
+    payload: dict[str, Any] | None
 
 
 class RankingAnswerRequest(RankingAnswer):
@@ -2370,6 +2259,21 @@ class SkippedAnswerRequest(SkippedAnswer):
 MemberOrMembers: TypeAlias = Member | Members
 
 NewMemberOrMembersRequest: TypeAlias = NewMemberRequest | NewMembersRequest
+
+
+class NewProject(Project):
+    script: Script | None
+    credits_used: int
+
+
+class NewWebhook(Webhook):
+    secret: str
+
+
+class OpenTextTheme(SegmentTheme):
+    description: str
+    quotes: list[str]
+
 
 ResponseChange: TypeAlias = Response | Deletion
 
@@ -2427,6 +2331,11 @@ class SeenRatingBlock(SeenBlockFields):
 class SeenSinglePunchBlock(SeenBlockFields):
     type: Literal["single_punch"]
     options: list[SeenItem]
+
+
+class TemplateWithScript(Template):
+    scoring: TemplateScoring
+    script: Script
 
 
 Block: TypeAlias = (
