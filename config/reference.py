@@ -302,8 +302,17 @@ class _Reader:
                 name in required,
                 value=json.dumps(each["examples"][0], ensure_ascii=False) if each.get("examples") else "",
             )
-            for name, each in schema.get("properties", {}).items()
+            for name, field in schema.get("properties", {}).items()
+            for each in [self._text_of(field)]
         ]
+
+    def _text_of(self, field: Json) -> Json:
+        """A field that refers to a text, as that text; any other field as it is."""
+        target = self._resolved(field)
+        is_text = target.get("type") == "string" and "enum" not in target
+        return (
+            {**target, **{key: value for key, value in field.items() if key != "$ref"}} if is_text else field
+        )
 
     def _said(self, schema: Json) -> str:
         """The description of a field, with the values of its enumeration, and its limits."""

@@ -50,8 +50,8 @@ IF_MATCH = OpenApiParameter(
 )
 _WHO = {
     Role.MEMBER: "any key",
-    Role.CREATOR: "a key of role `creator` or `admin`",
-    Role.ADMIN: "a key of role `admin`",
+    Role.CREATOR: "a `creator` or `admin` key",
+    Role.ADMIN: "an `admin` key",
 }
 # Names of components that do not follow from the names of serializers.
 _NAMES = {
@@ -114,11 +114,9 @@ class AutoSchema(SpectacularSchema):
         """A sentence that says which keys may call the operation."""
         view: Any = self.view  # a CommunityViewSet
         action = view.action
-        scopes = ["all", *(["read"] if not self._is_write() else [])]
-        scopes += ["conversations"] if action in view.of_conversations else []
-        words = " or ".join(f"`{scope}`" for scope in scopes)
-        token = " Also a token of the conversation." if action in view.of_tokens else ""
-        return f"Who may call: {_WHO[view.least_role[action]]}, of scope {words}.{token}"
+        scope = ", also of scope `conversations`" if action in view.of_conversations else ""
+        token = ", and a token of the conversation" if action in view.of_tokens else ""
+        return f"Who may call: {_WHO[view.least_role[action]]}{scope}{token}."
 
     def _is_write(self) -> bool:
         return self.method in {"POST", "PUT", "PATCH", "DELETE"}

@@ -15,10 +15,11 @@ from typing import Any
 Schema = dict[str, Any]
 
 _JSON = "application/json"
-LONGEST_FURTHER_EXAMPLE = 1_000  # characters
+LONGEST_FURTHER_EXAMPLE = 250  # characters
 LEAST_REPEATED = 60  # characters of a description
 LEAST_SHOWN = 0.5  # of an example, the part that shows other objects, which have examples of their own
 LEAST_INHERITED = 300  # characters of the fields that an object has in common with another
+_EMPTY_TEXT = {"type": "string", "maxLength": 0}
 _SENT = "Request"  # The end of the names of components that describe bodies of requests.
 
 
@@ -103,6 +104,8 @@ def _clean(result: Schema) -> None:
         node.pop("x-spec-enum-id", None)
         if "$ref" in node:
             node.pop("example", None)
+        if _EMPTY_TEXT in node.get("oneOf", ()):
+            _allow_empty(node)
         if isinstance(node.get("type"), list):
             node["type"] = list(dict.fromkeys(node["type"]))
 
@@ -132,6 +135,16 @@ def _inherit(schemas: Schema) -> None:
                 own["required"] = further
             rest = {key: value for key, value in schemas[name].items() if key not in own | {"required": ()}}
             schemas[name] = rest | {"allOf": [_ref("schemas", base), own]}
+
+
+def _allow_empty(field: Schema) -> None:
+    """Describe a text that may also be empty as one text in place of two."""
+    (text,) = (each for each in field.pop("oneOf") if each != _EMPTY_TEXT)
+    if text.get("format") == "uri":
+        text["format"] = "uri-reference"  # of which the empty text is one
+    if pattern := text.get("pattern"):
+        text["pattern"] = f"^({pattern.removeprefix('^').removesuffix('$')})?$"
+    field |= text
 
 
 def _move_examples(result: Schema) -> None:
@@ -173,7 +186,7 @@ def _part_examples(schemas: Schema) -> None:
 
     The other objects have examples of their own, or get these.
     """
-    for schema in schemas.values():
+    for schema in [*schemas.values()] * 2:  # Those that get an example may in turn show others.
         if "allOf" not in schema and any("examples" in schemas[name] for name in _kinds(schema)):
             schema.pop("examples", None)  # One of its kinds shows what it is.
         own = schema.get("allOf", [schema])[-1]
@@ -275,6 +288,7 @@ def _named_enums(result: Schema) -> Schema:
         reference = _ref("schemas", names[values])
         is_nullable = None in field.pop("enum")
         del field["type"]
+        field.pop("minLength", None)
         field.update({"anyOf": [reference, {"type": "null"}]} if is_nullable else reference)
     return {name: {"type": "string", "enum": json.loads(values)} for values, name in names.items()}
 
@@ -334,10 +348,15 @@ def _shared_parameters(operations: list[Schema]) -> Schema:
     named: Schema = {}
     for (name, text), times in count.most_common():
         if times > 1:
-            named.setdefault(_pascal(name), json.loads(text))
+            shared = json.loads(text)
+            if named.setdefault(_pascal(name), shared)["in"] != shared["in"]:
+                named.setdefault(f"{_pascal(name)}In{_pascal(shared['in'])}", shared)
+    of_text = {json.dumps(each, sort_keys=True): name for name, each in named.items()}
     for operation in operations:
         operation["parameters"] = [
-            _ref("parameters", name) if named.get(name := _pascal(each["name"])) == each else each
+            _ref("parameters", of_text[text])
+            if (text := json.dumps(each, sort_keys=True)) in of_text
+            else each
             for each in operation.get("parameters", [])
         ]
         if not operation["parameters"]:
