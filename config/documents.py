@@ -30,6 +30,7 @@ MENU: Mapping[str, Sequence[str]] = {
         "choose-a-privacy-mode",
         "use-the-clients",
         "move-to-colloquy",
+        "details",
         "connect-an-assistant",
         "embed-a-survey",
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from http import HTTPStatus
@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils.text import slugify
 from markupsafe import Markup
 
+from communities.gate import schema_words
 from config import documents, openapi
 from config.samples import Sample, pretty, samples
 
@@ -43,7 +44,7 @@ JSON = "application/json"
 _WHO = "Who may call: "
 _LEAD = re.compile(r"\*\*([^*]+)\*\*\s*")
 _MOST_VALUES = 8  # that are listed beside a field
-_DEEPEST = 6  # levels of an example
+_DEEPEST = 8  # levels of an example
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,23 +142,28 @@ def introduction() -> Sequence[tuple[str, str, Markup]]:
 @cache
 def refusals() -> Sequence[Refusal]:
     """Return the refusals that operations share, by status."""
-    description = openapi.description()
-    shared = description["components"]["responses"].values()
-    found = {each.status: each for each in map(_refusal, _statuses(description), shared) if each.codes}
-    return [found[status] for status in sorted(found)]
+    found = {each.status: each for each in _usual()}
+    for name, response in openapi.description()["components"]["responses"].items():
+        for status in HTTPStatus:  # a shared response has the name of its status
+            if slugify(status.phrase) == slugify(_words(name)):
+                found.setdefault(str(status.value), _refusal(str(status.value), response))
+    return [found[status] for status in sorted(found) if found[status].codes]
 
 
-def _statuses(description: Json) -> Iterator[str]:
-    """The status of each shared response, in the order of the components."""
-    for name in description["components"]["responses"]:
-        yield next(str(each.value) for each in HTTPStatus if slugify(each.phrase) == slugify(_words(name)))
+@cache
+def _usual() -> Sequence[Refusal]:
+    """The refusals of every operation, which the description has as one response."""
+    return [_as_refusal(status, *found) for status, found in schema_words.REFUSALS.items()]
 
 
 def _refusal(status: str, response: Json) -> Refusal:
     examples = response.get("content", {}).get(JSON, {}).get("examples", {}).values()
-    codes = list(dict.fromkeys(each["value"]["error"] for each in examples))
-    name = HTTPStatus(int(status)).phrase
-    return Refusal(status, name, codes, documents.rendered(response["description"]))
+    return _as_refusal(status, response["description"], [each["value"] for each in examples])
+
+
+def _as_refusal(status: str, description: str, examples: Sequence[Json]) -> Refusal:
+    codes = list(dict.fromkeys(each["error"] for each in examples))
+    return Refusal(status, HTTPStatus(int(status)).phrase, codes, documents.rendered(description))
 
 
 def _words(name: str) -> str:
@@ -215,7 +221,8 @@ class _Reader:
         schema = content.get(JSON, {}).get("schema", {})
         examples = [each["value"] for each in content.get(JSON, {}).get("examples", {}).values()]
         sent = examples[0] if examples else self._example(schema) if schema and method == "EVENT" else None
-        answers = [each for each in operation["responses"].items() if each[0] < "4" or each[0] == "default"]
+        is_event = method == "EVENT"
+        answers = [each for each in operation["responses"].items() if each[0] < "4" or is_event]
         made = Operation(
             id=operation["operationId"],
             method=method,
@@ -228,16 +235,27 @@ class _Reader:
             body=self._fields(schema),
             body_type=self._type(schema) if schema else Markup(""),
             answers=[(status, self._answer(each)) for status, each in answers],
-            example=self._response_example(answers) if method != "EVENT" else "",
+            example=self._response_example(answers) if not is_event else "",
             sent=pretty(sent) if sent is not None else "",
-            refusals=[
-                _refusal(status, self._resolved(each))
-                for status, each in operation["responses"].items()
-                if "400" <= status < "600" and method != "EVENT"
-            ],
-            samples=() if method == "EVENT" else samples(method, path, parameters, sent),
+            refusals=[] if is_event else self._refusals(method, operation["responses"]),
+            samples=() if is_event else samples(method, path, parameters, sent),
         )
         return made
+
+    def _refusals(self, method: str, responses: Json) -> Sequence[Refusal]:
+        """The refusals of an operation: its own, and those of all operations."""
+        own = {
+            status: _refusal(status, self._resolved(each))
+            for status, each in responses.items()
+            if "400" <= status < "600"
+        }
+        is_write = method != "GET"
+        usual = {
+            each.status: each
+            for each in _usual()
+            if is_write or each.status not in schema_words.STATUSES_OF_WRITES
+        }
+        return [found for _, found in sorted((usual | own).items())]
 
     def _parameter(self, parameter: Json) -> Field:
         return Field(
@@ -284,8 +302,17 @@ class _Reader:
                 name in required,
                 value=json.dumps(each["examples"][0], ensure_ascii=False) if each.get("examples") else "",
             )
-            for name, each in schema.get("properties", {}).items()
+            for name, field in schema.get("properties", {}).items()
+            for each in [self._text_of(field)]
         ]
+
+    def _text_of(self, field: Json) -> Json:
+        """A field that refers to a text, as that text; any other field as it is."""
+        target = self._resolved(field)
+        is_text = target.get("type") == "string" and "enum" not in target
+        return (
+            {**target, **{key: value for key, value in field.items() if key != "$ref"}} if is_text else field
+        )
 
     def _said(self, schema: Json) -> str:
         """The description of a field, with the values of its enumeration, and its limits."""
@@ -362,8 +389,13 @@ class _Reader:
         parts = [self._merged(each) for each in schema["allOf"]]
         properties = {name: each for part in parts for name, each in part.get("properties", {}).items()}
         required = [name for part in parts for name in part.get("required", ())]
-        examples = [example for part in parts for example in part.get("examples", ())]
-        return {"properties": properties, "required": required} | ({"examples": examples} if examples else {})
+        merged = {"properties": properties, "required": required}
+        examples = schema.get("examples") or (
+            [{key: value for part in parts for key, value in self._example(part).items()}]
+            if any(part.get("examples") for part in parts)
+            else []
+        )
+        return merged | ({"examples": examples} if examples else {})
 
     def _example(self, schema: Json, depth: int = 0) -> Any:
         """A value of the schema: its own example, or one that is made of those of its parts."""
@@ -376,12 +408,15 @@ class _Reader:
             return schema.get("const", (schema.get("enum") or [None])[0])
         for key in ("oneOf", "anyOf"):
             if key in schema:
-                return self._example(schema[key][0], depth + 1)
+                is_plain = {"type": "null"} in schema[key] and not self._shows(schema[key][0])
+                return None if is_plain else self._example(schema[key][0], depth + 1)
         if depth > _DEEPEST:
             return None
         if "properties" in schema:
             return {name: self._example(each, depth + 1) for name, each in schema["properties"].items()}
         kinds = schema.get("type", "object")
+        if "null" in kinds and "items" not in schema:
+            return None
         match kinds if isinstance(kinds, str) else kinds[0]:
             case "array":
                 return [self._example(schema.get("items", {}), depth + 1)]
@@ -392,6 +427,13 @@ class _Reader:
             case "boolean":
                 return True
         return {}
+
+    def _shows(self, schema: Json) -> bool:
+        """Whether an object has an example, or a field with one."""
+        merged = self._merged(schema)
+        return bool(merged.get("examples")) or any(
+            "examples" in each for each in merged.get("properties", {}).values()
+        )
 
 
 _TEXTS = {

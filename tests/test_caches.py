@@ -64,6 +64,7 @@ IN_PLACE = {
     "config/reference.py:groups": ONCE,
     "config/reference.py:introduction": ONCE,
     "config/reference.py:refusals": ONCE,
+    "config/reference.py:_usual": ONCE,
     "config/mcp.py:_described_tools": ONCE,
     "config/mcp.py:_operations": ONCE,
     "config/embedded.py:_attached": "The embedded servers of this machine.",

@@ -51,12 +51,6 @@ ENTRY_EXAMPLE = {
     "note": "Helped at the club evening",
     "created_at": "2026-01-31T09:30:00Z",
 }
-ABOUT_MEMBERS = (
-    "`rank` orders the present members by `xp_total`: equal totals share a rank (1, 1, 3), and members "
-    "without XP rank after all others. It is null for members who have left, and for everybody if the "
-    "community's `use_leader_board` is false. `xp_monthly` is the XP of the current calendar month, UTC. "
-    "Level *n* needs 50 · n · (n + 1) XP in total."
-)
 
 
 class EarnedAchievementOut(serializers.Serializer[Any]):
@@ -85,10 +79,17 @@ class MemberOut(serializers.Serializer[Any]):
     nick = serializers.CharField(allow_null=True, help_text="The member's name in this community.")
     avatar_url = serializers.URLField(allow_null=True)
     access = StrictChoiceField(choices=Member.Access.values)
-    rank = serializers.IntegerField(allow_null=True, min_value=1)
+    rank = serializers.IntegerField(
+        allow_null=True,
+        min_value=1,
+        help_text="Among present members by `xp_total`: equal totals share a rank (1, 1, 3), and members "
+        "without XP rank last. Null for members who have left, and if `use_leader_board` is false.",
+    )
     xp_total = serializers.IntegerField(min_value=0)
-    xp_monthly = serializers.IntegerField(help_text="Negative if more XP was taken than given this month.")
-    level = serializers.IntegerField(min_value=0)
+    xp_monthly = serializers.IntegerField(
+        help_text="In this month, UTC; negative if more was taken than given."
+    )
+    level = serializers.IntegerField(min_value=0, help_text="Level *n* needs 50 · n · (n + 1) XP.")
     participation = serializers.IntegerField(min_value=0, help_text="Number of completed surveys and polls.")
     achievements = EarnedAchievementOut(
         many=True,
@@ -99,9 +100,10 @@ class MemberOut(serializers.Serializer[Any]):
     joined_at = serializers.DateTimeField(allow_null=True)
     left_at = serializers.DateTimeField(allow_null=True)
     updated_at = serializers.DateTimeField(
-        help_text="When something here last changed, but for what members earn: `rank`, XP, level, "
-        "participation and achievements do not count. If it was noticed while the person came to an "
-        "anonymous project, rounded down to the hour, or to the day if its times are."
+        help_text=(
+            "When something here last changed, but for what members earn. Rounded down if it was noticed "
+            "while the person came to an anonymous project."
+        )
     )
 
 

@@ -39,24 +39,6 @@ EXAMPLE = {
     "after": {"name": "Opening moves", "settings.share_results": True},
     "request_id": "6f1b0c4d9e8a4b7c8d2e3f4a5b6c7d8e",
 }
-_ABOUT = (
-    "Returns every change by an API key, by staff in the admin, or by the service itself (scheduled openings "
-    "and closings, and commands), newest first. An entry is written in the transaction of its change: "
-    "refused and repeated requests have none. What respondents do is not part of it, and entries never "
-    "contain answers or secrets; of a webhook's URL they show only where it leads.\n\n`before` and `after` "
-    "contain the fields that changed; fields of nested objects are named by their path. In `script.updated`, "
-    "`blocks` contains the blocks that were removed (only in `before`), added (only in `after`), or changed, "
-    "the latter with `id`, `name` and the fields that differ. Entries about responses and analyses of "
-    "anonymous projects have times rounded to the hour, or to the day if the project's are, random ids, and "
-    "no `request_id`; deleted responses are not named.\n\nIf a person is erased, their name, their user id, "
-    "the keys that they used and the ids of their requests are removed from all entries. From then on the "
-    "entries of what they did as staff, and the entry of their leaving, share an `actor_pseudonym`: it is "
-    "random, and shows only that one person did all of it. Entries are kept for a year, unless the "
-    "installation sets another time.\n\nTo continue where an earlier call stopped, send the last id as "
-    "`after`. A page whose entries reach 16 MB ends there, with `has_more`. `search` finds words that begin "
-    "with each of its words, in the names of who acted and of the object, in the object's id, in the key's "
-    "prefix and in the pseudonym. Needs the role admin."
-)
 
 
 class AuditIn(PerPageIn):
@@ -122,7 +104,13 @@ class AuditViewSet(CommunityViewSet):
         operation_id="audit_list",
         tags=["Audit trail"],
         summary="Read the audit trail",
-        description=_ABOUT,
+        description=(
+            "Returns every change by an API key, by staff in the admin, or by the service itself, newest "
+            "first. `before` and `after` contain the fields that changed, and never answers or secrets. To "
+            "continue, send the last id as `after`. `search` finds words that begin with each of its "
+            "words, in names, ids, prefixes of keys and pseudonyms. [What entries contain, and for how "
+            "long](/docs/details#read-the-audit-trail)."
+        ),
         parameters=[AuditIn],
         responses=AuditEntryOut(many=True),
         examples=[OpenApiExample("A changed project", EXAMPLE, response_only=True)],

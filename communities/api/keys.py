@@ -61,8 +61,10 @@ class NewKeyIn(serializers.Serializer[Any]):
     scope = StrictChoiceField(
         choices=ApiKey.Scope.values,
         default=ApiKey.Scope.ALL,
-        help_text="Restricts the key to some requests: `read` to GET requests, `conversations` to leading "
-        "conversations and reading projects and scripts. Other requests are `403`.",
+        help_text=(
+            "`read`: GET requests. `conversations`: leading conversations, and reading projects and "
+            "scripts. Others are `403`."
+        ),
     )
     mode = StrictChoiceField(
         choices=ApiKey.Mode.values,
@@ -98,9 +100,10 @@ class KeyOut(serializers.Serializer[ApiKey]):
     )
     rotated_by = serializers.CharField(
         allow_null=True,
-        help_text="The id of the user who rotated it last, and has seen its present secret. Another id than "
-        "`user_id` means that somebody else can act in that user's name. Null if it was never rotated, or if "
-        "that user was erased.",
+        help_text=(
+            "The id of the user who rotated it last, and has seen its present secret. Null if it was never "
+            "rotated, or if that user was erased."
+        ),
     )
     rotated_by_name = serializers.CharField(allow_null=True, help_text="The name of that user, if known.")
 

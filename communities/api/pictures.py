@@ -44,9 +44,10 @@ class Base64Field(StrictStringField):
 class PictureIn(serializers.Serializer[Any]):
     content = Base64Field(
         max_length=MAX_FILE_BODY,
-        help_text="A JPEG, PNG, GIF or WebP as base64, of at most 2 MB and 25 million pixels. It is encoded "
-        "again without what else is in the file, such as the place of a photo. Of an animation the first "
-        "picture is kept, and of large ones at most 1,600 pixels on a side.",
+        help_text=(
+            "A JPEG, PNG, GIF or WebP as base64, of at most 2 MB and 25 million pixels. It is encoded "
+            "again, with nothing else of the file, and at most 1,600 pixels on a side."
+        ),
     )
 
 

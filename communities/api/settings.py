@@ -146,8 +146,7 @@ class SettingsShape(serializers.Serializer[CommunitySettings]):
     )
     accent_color = ColourField(
         allow_null=True,
-        help_text="The colour of buttons and links. Pages make it darker or lighter where it has too little "
-        "contrast. A project that has chosen a theme has the colours of that.",
+        help_text="The colour of buttons and links, made darker or lighter where it has too little contrast.",
     )
     background_color = ColourField(
         allow_null=True,
@@ -219,7 +218,7 @@ class SettingsViewSet(CommunityViewSet):
         operation_id="settings_patch",
         tags=["Communities"],
         summary="Change a community's settings",
-        description="Changes the fields that are sent; null means nothing is chosen. Needs the role admin.",
+        description="Changes the fields that are sent; null means nothing is chosen.",
         request=SettingsShape,
         responses=SettingsShape,
         examples=[

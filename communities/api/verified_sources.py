@@ -35,9 +35,11 @@ class VerifiedSourceOut(serializers.Serializer[VerifiedSource]):
     )
     rule = serializers.ChoiceField(
         choices=VerifiedSource.Rule.values,
-        help_text="What the account must fulfil: have an account at all (`has_account`), be in a chat server "
-        "(`in_server`), subscribe to or follow a channel (`subscribes_to`, `follows`), own a game (`owns`), "
-        "support a campaign, or support it with a certain tier (`supports`, `has_tier`).",
+        help_text=(
+            "What the account must do: exist (`has_account`), be in a chat server (`in_server`), subscribe "
+            "to or follow a channel (`subscribes_to`, `follows`), own a game (`owns`), support a campaign, "
+            "or with a certain tier (`supports`, `has_tier`)."
+        ),
     )
     target = serializers.CharField(
         allow_null=True,
@@ -70,9 +72,8 @@ class VerifiedSourceViewSet(CommunityViewSet):
         summary="List verified sources",
         description=(
             "Returns the sources that staff keep in the admin, oldest first. A project that names some of "
-            "them in `delivery.audience.verified_source_ids` admits only people who meet one of them, by an "
-            "account that they have signed in with or connected. A platform's yes counts for 24 hours; a no "
-            "is asked again when the person comes back. Every role may read them."
+            "them in `delivery.audience.verified_source_ids` admits only people who meet one of them. A "
+            "platform's yes counts for 24 hours."
         ),
         parameters=[PageIn],
         responses=VerifiedSourceOut(many=True),

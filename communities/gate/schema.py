@@ -50,8 +50,8 @@ IF_MATCH = OpenApiParameter(
 )
 _WHO = {
     Role.MEMBER: "any key",
-    Role.CREATOR: "a key of role `creator` or `admin`",
-    Role.ADMIN: "a key of role `admin`",
+    Role.CREATOR: "a `creator` or `admin` key",
+    Role.ADMIN: "an `admin` key",
 }
 # Names of components that do not follow from the names of serializers.
 _NAMES = {
@@ -89,12 +89,11 @@ class AutoSchema(SpectacularSchema):
         view: Any = self.view  # a CommunityViewSet
         operation["description"] += f"\n\n{self._who()}"
         responses = operation["responses"]
-        for status, (description, examples) in words.REFUSALS.items():
-            applies = self._is_write() or status not in words.STATUSES_OF_WRITES
-            if applies or (status == "409" and view.reads_conflict):
-                responses.setdefault(status, _refusal(status, description, examples))
+        if view.reads_conflict and not self._is_write():
+            responses.setdefault("409", _refusal(*words.REFUSALS["409"]))
         for status, response in responses.items():
             _add_headers(response, status)
+        responses["default"] = {"$ref": "#/components/responses/Refusal"}
         return operation
 
     def get_paginated_name(self, serializer_name: str) -> str:
@@ -115,11 +114,9 @@ class AutoSchema(SpectacularSchema):
         """A sentence that says which keys may call the operation."""
         view: Any = self.view  # a CommunityViewSet
         action = view.action
-        scopes = ["all", *(["read"] if not self._is_write() else [])]
-        scopes += ["conversations"] if action in view.of_conversations else []
-        words = " or ".join(f"`{scope}`" for scope in scopes)
-        token = " Also a token of the conversation." if action in view.of_tokens else ""
-        return f"Who may call: {_WHO[view.least_role[action]]}, of scope {words}.{token}"
+        scope = ", also of scope `conversations`" if action in view.of_conversations else ""
+        token = ", and a token of the conversation" if action in view.of_tokens else ""
+        return f"Who may call: {_WHO[view.least_role[action]]}{scope}{token}."
 
     def _is_write(self) -> bool:
         return self.method in {"POST", "PUT", "PATCH", "DELETE"}
@@ -156,13 +153,26 @@ def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     components.setdefault("schemas", {}).update(words.COMPONENTS)
     components["securitySchemes"] = SECURITY
     components["headers"] = words.HEADERS
+    components["responses"] = {"Refusal": _any_refusal()}
     return result
 
 
-def _refusal(status: str, description: str, examples: list[words.Example]) -> dict[str, Any]:
-    name = "RateLimited" if status == "429" else "Error"
+def _any_refusal() -> dict[str, Any]:
+    """The response of every status that refuses requests of all operations, or of all writes."""
+    lines = [f"- `{status}`: {description}" for status, (description, _) in words.REFUSALS.items()]
+    examples = [each for _, found in words.REFUSALS.values() for each in found]
+    refusal = _refusal("\n".join([words.ANY_REFUSAL, "", *lines]), examples)
+    refusal["content"]["application/json"]["schema"] = {
+        "anyOf": [{"$ref": f"#/components/schemas/{name}"} for name in ("Error", "RateLimited")]
+    }
+    for status in words.REFUSALS:
+        _add_headers(refusal, status)
+    return refusal
+
+
+def _refusal(description: str, examples: list[words.Example]) -> dict[str, Any]:
     content = {
-        "schema": {"$ref": f"#/components/schemas/{name}"},
+        "schema": {"$ref": "#/components/schemas/Error"},
         "examples": {example["error"]: {"value": example} for example in examples},
     }
     return {"description": description, "content": {"application/json": content}}

@@ -15,8 +15,11 @@ from typing import Any
 Schema = dict[str, Any]
 
 _JSON = "application/json"
-LONGEST_FURTHER_EXAMPLE = 1_000  # characters
+LONGEST_FURTHER_EXAMPLE = 250  # characters
 LEAST_REPEATED = 60  # characters of a description
+LEAST_SHOWN = 0.5  # of an example, the part that shows other objects, which have examples of their own
+LEAST_INHERITED = 300  # characters of the fields that an object has in common with another
+_EMPTY_TEXT = {"type": "string", "maxLength": 0}
 _SENT = "Request"  # The end of the names of components that describe bodies of requests.
 
 
@@ -28,9 +31,11 @@ def share(result: Schema, **_: Any) -> Schema:
     components["schemas"] = _one_schema_for_both_ways(result)
     _clean(result)
     components["schemas"] |= _named_enums(result)
+    _inherit(components["schemas"])
     _move_examples(result)
+    _part_examples(components["schemas"])
     _shorten(components["schemas"])
-    components["responses"] = _shared_responses(operations)
+    components["responses"] |= _shared_responses(operations)
     components["parameters"] = _shared_parameters(operations)
     for kind in components:
         components[kind] = dict(sorted(components[kind].items()))
@@ -99,8 +104,47 @@ def _clean(result: Schema) -> None:
         node.pop("x-spec-enum-id", None)
         if "$ref" in node:
             node.pop("example", None)
+        if _EMPTY_TEXT in node.get("oneOf", ()):
+            _allow_empty(node)
         if isinstance(node.get("type"), list):
             node["type"] = list(dict.fromkeys(node["type"]))
+
+
+def _inherit(schemas: Schema) -> None:
+    """Describe an object that is read and has all fields of another as that one and fields of its own."""
+    fields_of = {
+        name: schema["properties"]
+        for name, schema in schemas.items()
+        if "properties" in schema and not name.endswith((_SENT, "Patch"))
+    }
+    required_of = {name: schemas[name].get("required", []) for name in fields_of}
+    for name, fields in fields_of.items():
+        required = required_of[name]
+        bases = [
+            (len(json.dumps(theirs)), base)
+            for base, theirs in fields_of.items()
+            if theirs.items() < fields.items() and {*required_of[base]} <= {*required}
+        ]
+        size, base = max(bases, default=(0, ""))
+        if size > LEAST_INHERITED:
+            own: Schema = {
+                "type": "object",
+                "properties": {key: field for key, field in fields.items() if key not in fields_of[base]},
+            }
+            if further := [key for key in required if key in own["properties"]]:
+                own["required"] = further
+            rest = {key: value for key, value in schemas[name].items() if key not in own | {"required": ()}}
+            schemas[name] = rest | {"allOf": [_ref("schemas", base), own]}
+
+
+def _allow_empty(field: Schema) -> None:
+    """Describe a text that may also be empty as one text in place of two."""
+    (text,) = (each for each in field.pop("oneOf") if each != _EMPTY_TEXT)
+    if text.get("format") == "uri":
+        text["format"] = "uri-reference"  # of which the empty text is one
+    if pattern := text.get("pattern"):
+        text["pattern"] = f"^({pattern.removeprefix('^').removesuffix('$')})?$"
+    field |= text
 
 
 def _move_examples(result: Schema) -> None:
@@ -135,6 +179,48 @@ def _move(content: Schema, schemas: Schema) -> None:
         schema, values = schemas[_name(items)], [each for value in values for each in value["data"]]
     _add_examples(schema, values)
     del content["examples"]
+
+
+def _part_examples(schemas: Schema) -> None:
+    """Replace the example of an object that mostly shows other objects by examples of its fields.
+
+    The other objects have examples of their own, or get these.
+    """
+    for schema in [*schemas.values()] * 2:  # Those that get an example may in turn show others.
+        if "allOf" not in schema and any("examples" in schemas[name] for name in _kinds(schema)):
+            schema.pop("examples", None)  # One of its kinds shows what it is.
+        own = schema.get("allOf", [schema])[-1]
+        if not schema.get("examples") or "properties" not in own:
+            continue
+        example: Schema = schema["examples"][0]
+        fields = {key: own["properties"][key] for key in example if key in own["properties"]}
+        shown = {key: name for key, field in fields.items() if example[key] and (name := _object_in(field))}
+        whole = example if own is schema else {key: example[key] for key in fields}
+        is_derived = own is not schema and "examples" in schemas[_name(schema["allOf"][0])]
+        size = sum(len(json.dumps(example[key])) for key in shown)
+        if size < LEAST_SHOWN * len(json.dumps(whole)) and not is_derived:
+            continue
+        del schema["examples"]
+        for key, field in fields.items():
+            if key in shown:
+                values = example[key] if isinstance(example[key], list) else [example[key]]
+                target = schemas[shown[key]]
+                if isinstance(values[0], dict) and "examples" not in target:
+                    target["examples"] = values[:1]
+            elif isinstance(example[key], str | list | dict) and example[key] and not _object_in(field):
+                field["examples"] = [example[key]]
+
+
+def _object_in(field: Schema) -> str:
+    """The name of the object that a field has, or a list of; empty without one."""
+    return next(iter(_kinds({"anyOf": [field, field.get("items", {})]}) + _kinds(field)), "")
+
+
+def _kinds(schema: Schema) -> list[str]:
+    """The names of the objects that an object or a field is one of."""
+    return [
+        _name(each) for way in ("allOf", "anyOf", "oneOf") for each in schema.get(way, ()) if "$ref" in each
+    ]
 
 
 def _add_examples(schema: Schema, values: list[Any]) -> None:
@@ -202,6 +288,7 @@ def _named_enums(result: Schema) -> Schema:
         reference = _ref("schemas", names[values])
         is_nullable = None in field.pop("enum")
         del field["type"]
+        field.pop("minLength", None)
         field.update({"anyOf": [reference, {"type": "null"}]} if is_nullable else reference)
     return {name: {"type": "string", "enum": json.loads(values)} for values, name in names.items()}
 
@@ -242,7 +329,7 @@ def _shared_responses(operations: list[Schema]) -> Schema:
     named: Schema = {}
     for operation in operations:
         for status, response in operation["responses"].items():
-            if count[json.dumps(response, sort_keys=True)] > 1:
+            if status.isdecimal() and count[json.dumps(response, sort_keys=True)] > 1:
                 name = _pascal(HTTPStatus(int(status)).phrase)
                 if named.setdefault(name, response) == response:
                     operation["responses"][status] = _ref("responses", name)
@@ -261,10 +348,15 @@ def _shared_parameters(operations: list[Schema]) -> Schema:
     named: Schema = {}
     for (name, text), times in count.most_common():
         if times > 1:
-            named.setdefault(_pascal(name), json.loads(text))
+            shared = json.loads(text)
+            if named.setdefault(_pascal(name), shared)["in"] != shared["in"]:
+                named.setdefault(f"{_pascal(name)}In{_pascal(shared['in'])}", shared)
+    of_text = {json.dumps(each, sort_keys=True): name for name, each in named.items()}
     for operation in operations:
         operation["parameters"] = [
-            _ref("parameters", name) if named.get(name := _pascal(each["name"])) == each else each
+            _ref("parameters", of_text[text])
+            if (text := json.dumps(each, sort_keys=True)) in of_text
+            else each
             for each in operation.get("parameters", [])
         ]
         if not operation["parameters"]:

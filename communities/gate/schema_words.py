@@ -14,60 +14,6 @@ Example = dict[str, Any]
 _KEPT = ", ".join(f"{tier.idempotency_bytes // 2**20:,} MiB on `{name}`" for name, tier in TIERS.items())
 _LIMITS = ", ".join(f"{name} {tier.requests_per_minute}" for name, tier in TIERS.items())
 
-_WEBHOOKS = """\
-**Webhooks** spare you polling. Register a URL at `.../webhooks` with the types of events that it should
-receive (`*` for all). An event goes to the webhooks that exist when it happens. Every event is stored in the
-transaction of the change it reports, and delivered at least once: deduplicate by `webhook-id`. Events of one
-object are delivered in order, unless an attempt fails or the object is a response to an anonymous project; no
-other order is promised. `.../events` lists the events of the last 30 days, also those that no webhook wanted.
-`timestamp` says when the event happened, to the second. A `POST` carries
-`{"id", "type", "timestamp", "api_version": "v1", "community_id", "data"}`, where `data` is the object as the
-interface returned it at that moment:
-
-- `project.created`, `project.updated`, `project.opened`, `project.closed`, `project.deleted`:
-  `{"project": Project}`. If the project was opened or closed on schedule, `timestamp` is the scheduled time.
-  `project.updated` is sent when fields or the script change, and not for responses.
-- `response.submitted`: `{"project_id", "response": Response}`, once, when the response is completed.
-- `response.updated`: `{"project_id", "response": Response}`, whenever an answer of a completed response is
-  changed, such as a vote that may be changed. A vote that is taken back sends `response.deleted`.
-- `response.deleted`: `{"project_id", "response_id"}`, also for a partial response. Responses that are deleted
-  with their project send no events of their own.
-- `analysis.completed`, `analysis.failed`: `{"project_id", "analysis": Analysis}`.
-- `member.updated`: `{"member": Member}`, when somebody joins or leaves, or when their name, nick, picture,
-  access or account on the chat platform changes. It is not sent for XP and ranks.
-- `member.erased`: `{"member_id"}`. Delete what you hold of that member. Their responses lose their name
-  without a `response.updated`. If the member is in the middle of an anonymous project, the event follows at
-  the end of the hour, or of the day if the project's times are rounded to it.
-- `webhook.ping`: `{"webhook": Webhook}`, to the webhook that was pinged, whatever its `events`.
-
-For responses to anonymous projects, `timestamp` and all times of deliveries are rounded to the hour, or to
-the day if the project's times are, and the endpoint's responses are not stored: their numbers and times would
-reveal the order of the answers. Events that were stored before a response was deleted are still delivered.
-
-**Signatures** follow Standard Webhooks (standardwebhooks.com), which has libraries for most languages. Each
-attempt sends the same body, byte for byte, with the headers `webhook-id` (the event's `id`, the same in each
-attempt), `webhook-timestamp` (the Unix seconds of this attempt) and `webhook-signature`. Verify the signature
-before you parse the body: decode the base64 after `whsec_` in the secret, compute the HMAC-SHA256 of
-`<webhook-id>.<webhook-timestamp>.<body as received>` with it, and compare its base64 in constant time with
-each of the signatures, which are `v1,<base64>` separated by spaces; one match is enough. Refuse timestamps
-that are more than 5 minutes off. The secret is shown once, when the webhook is created. After `rotate_secret`
-the old secret signs too, for 24 hours or until the next rotation.
-
-**Deliveries.** Answer with 2xx within 15 seconds in total, and do the work afterwards. At most 64 KiB of the
-response are read. Any other status, including a redirect, is a failure. There are attempts immediately and
-after 5 seconds, 5 minutes, 30 minutes, 2, 5, 10, 14, 20 and 24 hours, each plus up to 10 %; a longer
-`Retry-After` (seconds or a date) is honoured up to 24 hours. After the tenth attempt the delivery is
-`abandoned`. `410` abandons it at once and switches the webhook off (`disabled_reason` `gone`), as do 5 days
-of nothing but failures (`failing`); `PATCH` with `is_active` true switches it on again. A slow or dead
-endpoint does not hold back the others. `.../deliveries/{id}/redeliver` sends an event again, under the same
-`webhook-id`, whatever its state. Bodies and responses are stored for 30 days. If a person's data is erased,
-later attempts send the body without their name.
-
-**URLs of webhooks** use https, on port 443, 80 or one above 1023, without a user name or password. All
-addresses that the host name resolves to must be public; this is checked at each attempt, and the checked
-address is the one connected to. Redirects are not followed. Requests have the header
-`User-Agent: Colloquy-Webhooks/1.0`."""
-
 INTRODUCTION = f"""\
 Conversational surveys and polls: write a script of blocks, open it, let people answer, read what they said.
 
@@ -97,11 +43,9 @@ body; else it gets `408`, and the connection is closed.
 **Safe retries.** Send an `Idempotency-Key` (a UUID v4) with every write. If the same request is repeated
 under the same key within 24 hours, it gets the first response again, byte for byte, with
 `Idempotency-Replayed: true`; nothing is done again. Another request under that key gets `409 conflict`.
-Refusals are not stored: they changed nothing, so the key is free again. While the first request is still
-running, the second waits. The responses that are kept for one API key may take, in 24 hours, {_KEPT}:
-as much as requests at the full rate with responses of 2 KiB. The response to a write beyond that has
-`Idempotency-Stored: false`: the write is done, and its retry gets `409 conflict` instead of the response, so
-that nothing is ever done twice.
+Refusals are not stored, so the key is free again. While the first request is still running, the second waits.
+The responses that are kept for one API key may take, in 24 hours, {_KEPT}. The response to a write beyond
+that has `Idempotency-Stored: false`: the write is done, and its retry gets `409 conflict`.
 
 **Lists** contain `data` and `pagination` (`page`, `per_page`, `total`, `has_more`). `page` counts from 1,
 `per_page` is 1 to 100 and 25 by default. A page past the end is empty. Some lists also take `after`, the id
@@ -132,31 +76,15 @@ Codes of errors: {", ".join(f"`{code}`" for code in STATUS)}.
 
 Codes of violations: {", ".join(f"`{code}`" for code in VIOLATION_CODES)}.
 
-**Scores.** With scoring enabled, options have points for each bucket (`score_values`), and questions have a
-correct answer. `score`, `max_score`, `score_correct` and `max_score_correct` are variables, also with
-`_<bucket>` (a `-` in a bucket's key may be written `_`), and so are `correct_answers` and
-`max_correct_answers`: in logic, in formulas, and as tokens such as `[score]`. They count the blocks shown to
-this respondent up to the current one; without a bucket they are the sums over all buckets. Scoring must be
-enabled when the script is written. Otherwise points are ignored, and the script's `warnings` say so.
+**Scores, formulas, tokens and XP** of scripts are in the guide [Logic and formulas](/docs/use-logic).
 
-**Formulas** of calculated blocks have three forms, which nest: arithmetic with `[variables]`, numbers and
-`+ - * / ( )`; `if <condition> then <value> else <value>`, whose values may be formulas, `"texts"` or bare
-words; and `argmax([score_a], [score_b], ...)`, the name of the bucket with the most points, or the first of
-equal ones. Unknown and unanswered variables count as 0, and division by zero gives 0. Numbers are decimals;
-tokens show at most 6 of their decimals.
-
-**Tokens.** `[UserName]`, `[answer]`, `[a block's name]` and the score variables are filled into prompts and
-feedback; for XP there are `[xp_points]`, `[earned_xp]`, `[xp_name]`, `[month_total_xp]`, `[xp_to_next_level]`
-and `[next_xp_level]`. A token that nothing defines stays as it is written. In `[UserName|there]`,
-`[field.source|somewhere]` and `[a block's name|no answer]`, the text after the bar is shown where the value
-is empty.
-
-**XP** is given to members of the community only; for others `[xp_points]` is 0. An action block gives XP once
-for its `fire_scope`, when it is reached; a score is rounded half up, and limited to a million. On anonymous
-projects a score, or an action behind a condition, gives nothing, because that would reveal answers, and
-entries have no session and no time finer than the day. Level n needs `50 * n * (n + 1)` XP.
-
-{_WEBHOOKS}
+**Webhooks** spare you polling. Register a URL at `.../webhooks` with the types of events that it should
+receive, or `*` for all: `project.created`, `project.updated`, `project.opened`, `project.closed`,
+`project.deleted`, `response.submitted`, `response.updated`, `response.deleted`, `analysis.completed`,
+`analysis.failed`, `member.updated`, `member.erased`, `webhook.ping`. Bodies are signed by the scheme Standard
+Webhooks, and delivered at least once: deduplicate by `webhook-id`. Answer with 2xx within 15 seconds; there
+are ten attempts in about three days. `.../events` lists the events of the last 30 days.
+[Order, deliveries, addresses](/docs/receive-webhooks#what-events-promise).
 
 **Versions.** `/v1` only grows: new fields, values and addresses may appear, so ignore what you do not know.
 Changes that would break callers get another prefix.
@@ -167,6 +95,7 @@ def _error(code: str, message: str) -> Example:
     return {"error": code, "message": message}
 
 
+ANY_REFUSAL = "Refusals of every operation; `409`, `413` and `415` are those of writes alone."
 # The meaning of each status, and an example for each error code.
 REFUSALS: dict[str, tuple[str, list[Example]]] = {
     "400": (

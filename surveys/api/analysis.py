@@ -124,25 +124,12 @@ class AnalysisViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Analyse the responses",
         description=(
-            "Starts an analysis of every response, including partial ones, and returns it with `202`. Poll "
-            "it, or wait for the webhook event `analysis.completed` or `analysis.failed`. A running "
-            "analysis is returned with `202`, and a finished one with `200` as long as no response, no theme "
-            "of a codebook and nothing in the script has changed; neither costs anything. A failed analysis "
-            "may be requested again.\n\n"
-            "Distributions and statistics are counted in the database, never over a sample. The answers to "
-            "open questions are read by AI, which names themes and assigns answers to them; counts and "
-            "percentages are computed from these assignments, and quotes are verbatim parts of answers. "
-            "Open questions of the intro, which get to know the respondent, are not read; their "
-            "`open_text` is null. A question tells its 12 most frequent themes; its codebook keeps up to 24 "
-            "for later analyses, and staff can change them. On anonymous projects there are "
-            "no quotes from questions with fewer than 5 answers, or from themes with a single answer.\n\n"
-            "It costs 1 credit for every 100 answers that it has to read, or part of 100: answers that were "
-            "read before cost nothing again. It costs nothing with `ai=false` or the `local` provider. Of "
-            "each answer the first 2,000 characters are read. Answers that come later than the "
-            "request are read as far as the credits go. Too few credits are "
-            "`402 payment_required`. The number of scripts and analyses that a community has made with AI in "
-            "an hour is limited, those that fail included; more are `409 conflict` with `Retry-After`. The "
-            "latest analysis for each `status` is kept; on an anonymous project only the latest of all."
+            "Starts an analysis of every response, partial ones too, and returns it with `202`: poll it, "
+            "or wait for `analysis.completed` or `analysis.failed`. While nothing has changed, the "
+            "finished one is returned with `200`, free. It costs 1 credit for every 100 answers that it "
+            "has to read, or part of 100, and nothing with `ai=false` or the `local` provider. Too few "
+            "credits are `402`; too much AI in an hour is `409` with `Retry-After`. [What is read, counted "
+            "and kept](/docs/details#analyse-the-responses)."
         ),
         parameters=[AskIn],
         request=None,
@@ -168,15 +155,9 @@ class AnalysisViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read the analysis",
         description=(
-            "Returns the newest analysis, as far as it has come; `404 not_found` if there is none. Every "
-            "role may read the analysis of a `transparent` project; otherwise only its creator and admins "
-            "may. If results are shared (`settings.share_results`), every role may read it; those who may "
-            "not read single responses get it without quotes and descriptions of themes, and only the newest "
-            "one over all responses, so that two cannot be compared. On an anonymous project they get no "
-            "summaries, no lowest and highest number, no drop-off, and null for questions with fewer than 5 "
-            "answers; the figures are then those of the page at `info.results_url`, and all that they get "
-            "changes only when at least 5 responses differ. For role member a project that is not active is "
-            "`404 not_found`, and an open poll follows its `poll_results_mode`."
+            "Returns the newest analysis, as far as it has come; `404 not_found` if there is none. Who may "
+            "read the results may read it. Readers of shared results get the one over all responses, "
+            "without quotes. [What they see](/docs/details#read-the-analysis)."
         ),
         parameters=[ReadIn],
         responses=AnalysisOut,
@@ -215,14 +196,10 @@ class AnalysisViewSet(OwnWorkViewSet):
         summary="Ask the results",
         description=(
             "Answers a question from the figures that results show at this moment, and from the counts of "
-            "themes. Each claim names its figures, and every number in it is one of theirs, as it is or "
-            "rounded. Other claims are asked for once more, and then dropped; where none is left, "
-            "`can_be_told` is false. Creators and admins who may read the results may ask, and are answered "
-            "from the figures that they may see; nobody's words are read for it.\n\n"
-            "The request waits as the one for a changed script does: if the answer is not ready after up to "
-            "60 seconds, the response is `503 unavailable`, and the same `Idempotency-Key` joins the running "
-            "work. An answer costs one credit, unless it fails or nobody fetches it within ten minutes; the "
-            "`local` provider is free, and finds figures by the words of the question."
+            "themes. Each claim names its figures; without a claim, `can_be_told` is false. If the answer "
+            "is not ready after up to 60 seconds, it is `503`, and the same `Idempotency-Key` joins the "
+            "running work. It costs one credit, unless it fails or nobody fetches it within ten minutes; "
+            "the `local` provider is free. [How claims are checked](/docs/details#ask-the-results)."
         ),
         request=QuestionIn,
         responses={200: AnswerToQuestionOut, 402: TOO_FEW_CREDITS},

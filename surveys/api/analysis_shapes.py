@@ -56,27 +56,26 @@ class SpreadOut(serializers.Serializer[Any]):
     median = serializers.FloatField(
         allow_null=True,
         required=False,
-        help_text="The quartiles of n sorted numbers are at the places (n - 1) / 4, (n - 1) / 2 and "
-        "3 (n - 1) / 4 from 0; between two numbers they are interpolated. Null without numbers, on a scale "
-        "with answers from before it became one, and in filtered or segmented results with more than "
-        "2,000,000 different numbers. With `weight_by`, the number at which the sum of the weights reaches "
-        "the quarter, or the mean with the next one if it does so exactly.",
+        help_text=(
+            "Interpolated. Null without numbers, and in filtered or segmented results with more than "
+            "2,000,000 different ones. [How quartiles are counted](/docs/details#quartiles)."
+        ),
     )
     upper_quartile = serializers.FloatField(allow_null=True, required=False)
     standard_deviation = serializers.FloatField(
         allow_null=True,
         required=False,
-        help_text="Of a sample, with n - 1; null for fewer than two numbers. With `weight_by`, the weighted "
-        "variance is multiplied by n / (n - 1), where n is the number of answers.",
+        help_text=(
+            "Of a sample, with n - 1; null for fewer than two numbers. [With "
+            "weights](/docs/details#quartiles)."
+        ),
     )
 
 
 class AnalysisStatsOut(SpreadOut):
-    count = serializers.IntegerField(
-        help_text="Answers that are numbers; fewer than `response_count` if the block once had another type."
-    )
+    count = serializers.IntegerField(help_text="Of answers only numbers; of responses those that have one.")
     weighted_count = WeightedCountField()
-    mean = serializers.FloatField(allow_null=True, help_text="Not rounded.")
+    mean = serializers.FloatField(allow_null=True, help_text="Not rounded. Null for texts.")
     min = serializers.FloatField(allow_null=True)
     max = serializers.FloatField(allow_null=True)
 
@@ -98,9 +97,10 @@ class HistogramOut(serializers.Serializer[Any]):
     """Numbers in ranges of equal width."""
 
     width = serializers.FloatField(
-        help_text="By Scott's normal reference rule (3.49 standard deviations by the cube root of the number "
-        "of answers), rounded down to 1, 2 or 5 times a power of ten; at least 1 for whole numbers, and more "
-        "where there would be more than 20 ranges."
+        help_text=(
+            "By Scott's normal reference rule, rounded down to 1, 2 or 5 times a power of ten; at least 1 "
+            "for whole numbers, and more where there would be more than 20 ranges."
+        )
     )
     is_whole = serializers.BooleanField(help_text="Whether all numbers are whole.")
     ranges = HistogramRangeOut(many=True, help_text="At most 20, low to high, also those that nobody gave.")
@@ -109,9 +109,8 @@ class HistogramOut(serializers.Serializer[Any]):
 class AnalysisRankingItemOut(EntryOut):
     points = AmountField(
         required=False,
-        help_text="A first place gives as many points as the ranking has places (`rank_top_n`, or else its "
-        "number of items), each next one a point less, and no place none. Analyses made before points were "
-        "counted do not have it.",
+        help_text="A first place gives as many points as the ranking has places, each next one a point less, "
+        "and no place none.",
     )
     average_rank = serializers.FloatField(
         allow_null=True,
@@ -155,8 +154,7 @@ class CountedOut(serializers.Serializer[Any]):
         allow_null=True,
         help_text=(
             "Choices: each option that was chosen, in script order, removed options last. Scales: each "
-            "declared point, low to high, and points that were answered before the scale was changed. "
-            "Null for other types."
+            "declared point, low to high. Null for other types."
         ),
     )
     stats = AnalysisStatsOut(allow_null=True, help_text="For scales and `open_numeric`; otherwise null.")
@@ -211,10 +209,7 @@ class OpenTextOut(SegmentTextOut):
 
 
 class BlockSegmentOut(EntryOut, CountedOut):
-    """The figures for one segment: respondents who gave the same answer to the `segment_by` block.
-
-    Its distribution has the same entries as that of all answers, so segments can be compared.
-    """
+    """The figures for one segment, with the same entries as the distribution of all answers."""
 
     open_text = SegmentTextOut(
         allow_null=True, help_text="For `open_text`, if an analysis has read answers; otherwise null."
@@ -252,15 +247,21 @@ class AnalysisBlockOut(CountedOut):
     could_see_count = serializers.IntegerField(
         allow_null=True,
         required=False,
-        help_text="With `since`: responses whose script had the block before they passed its place. Null "
-        "otherwise, and for readers of shared results of an anonymous project.",
+        help_text=(
+            "With `since`: responses whose script had the block before they passed its place. Else null, "
+            "and for readers of shared results of an anonymous project."
+        ),
     )
     histogram = HistogramOut(
         allow_null=True,
         required=False,
-        help_text="For `open_numeric`, if there are numbers; otherwise null, also for readers of shared "
-        "results of an anonymous project. Analyses made before it was counted do not have it.",
+        help_text=(
+            "For `open_numeric`, if there are numbers; otherwise null, also for readers of shared results "
+            "of an anonymous project."
+        ),
     )
     open_text = OpenTextOut(
-        allow_null=True, help_text="For `open_text`, if the analysis has read the texts; otherwise null."
+        allow_null=True,
+        help_text="For `open_text`, if an analysis has read answers; otherwise null. In results, `summary` "
+        "is null and `quotes` are empty.",
     )

@@ -27,31 +27,27 @@ from surveys.engine.intake.field_types import (
 from surveys.engine.intake.reader import MAX_BLOCKS, MAX_OUTRO_BLOCKS
 from surveys.engine.language.conditions import MAX_PARTS, MAX_VALUES, OPERATORS
 from surveys.engine.rules import warnings
-from surveys.engine.rules.logic import MAX_SEARCHED
-from surveys.engine.rules.script import MAX_LOGIC, MAX_TEXTS
 from surveys.engine.script import BLOCK_TYPES
 
 Schema = dict[str, Any]
 
 _PATCH = (
-    "The fields of a block to change. Fields that are not sent stay as they are; null clears a field. "
-    "`options` and conditions are replaced as a whole; in `scale`, `action_config` and `continue` only "
-    "the keys that are sent change. Sending one of `precondition`, `show_when` and `hide_when` replaces "
-    "the other two. `show_when: null` or `hide_when: null` also clears the `precondition` compiled from "
-    "it. A new `name`, or a new `value` of an option that is sent with its `id`, is carried into the "
-    "texts, conditions and formulas that use the old one."
+    "The fields of a block to change; null clears a field. `options` and conditions are replaced as a "
+    "whole; in `scale`, `action_config` and `continue` only the keys that are sent change. One of "
+    "`precondition`, `show_when` and `hide_when` replaces the other two. A new `name`, or `value` of an "
+    "option with its `id`, is carried into texts, conditions and formulas."
 )
 _LITERAL = ["string", "number", "boolean"]
 
 
 def components() -> dict[str, Schema]:
     """Block with a schema for each type, BlockPatch, and all that they refer to; Script and ScriptWarning."""
-    prompt = _field(fields.BLOCK.fields["prompt"])
     shapes = (fields.OPTION, fields.SCALE, fields.ACTION_CONFIG, fields.CONTINUE)
     return {
         **{shape.name: _object(shape) for shape in shapes},
+        "Prompt": _field(fields.BLOCK.fields["prompt"]),
         "BlockFields": _block_fields(),
-        **by_type("Block", "BlockFields", fields.BLOCK.description, lambda _: {"prompt": prompt}),
+        **by_type("Block", "BlockFields", fields.BLOCK.description, lambda _: {"prompt": ref("Prompt")}),
         "BlockPatch": _patch(),
         "Condition": _condition(),
         "Script": _script(),
@@ -75,7 +71,6 @@ def by_type(name: str, common: str, description: str, own: Callable[[str], Schem
         properties = {"type": {"type": "string", "const": type}, **own(type)}
         fields = {"type": "object", "properties": properties, "required": list(properties)}
         parts[names[type]] = {
-            "description": f"{description.split('.')[0]}, of type `{type}`.",
             "allOf": [ref(common), fields],
         }
     union = {
@@ -176,7 +171,7 @@ def _block_fields() -> Schema:
 
 def _patch() -> Schema:
     """The fields of a block, none of them required, for partial updates."""
-    own = {key: _field(fields.BLOCK.fields[key]) for key in ("type", "prompt")}
+    own = {"type": _field(fields.BLOCK.fields["type"]), "prompt": ref("Prompt")}
     return {"description": _PATCH, "allOf": [ref("BlockFields"), {"type": "object", "properties": own}]}
 
 
@@ -186,8 +181,8 @@ def _condition() -> Schema:
     return {
         "type": "object",
         "description": (
-            "A comparison has `block` or `variable`, and `op` and `value`; a group has `all` or `any`. "
-            "A condition must be one or the other, and a group must not be empty."
+            "A comparison has `block` or `variable`, and `op` and `value`; a group has `all` or `any`, and "
+            "is not empty."
         ),
         "properties": {
             "block": {
@@ -229,16 +224,10 @@ def _script() -> Schema:
     return {
         "type": "object",
         "description": (
-            f"The blocks of a project: first the intro, then the main section. At most {MAX_BLOCKS} blocks, "
-            f"whose texts, options and scores have at most {MAX_TEXTS:,} characters together, "
-            f"whose conditions and formulas have at most {MAX_LOGIC:,}, "
-            f"and whose conditions look by `in` for at most {MAX_SEARCHED:,} characters in texts. "
-            "Blocks are sorted by `position`, which defaults to the index in the array. The service creates "
-            "the outro blocks: `thank_you`, and `xp`, `achievement` and `role` according to the project's "
-            "`rewards`. `?expand=outro` includes them in a read, and a write refers to them by `id`; only "
-            "`prompt`, the pictures with their texts and the `pause` of `continue` can change. The "
-            "`xp_amount` of `xp` is the community's `xp_per_question` times the number of questions in the "
-            "script at the time of the read, or 0 if the community gives no XP."
+            f"The blocks of a project: first the intro, then the main section; at most {MAX_BLOCKS}, sorted "
+            "by `position`, which defaults to the index in the array. The service creates the outro; "
+            "`?expand=outro` includes it in a read. [Limits, and what can change in the "
+            "outro](/docs/details#scripts)."
         ),
         "required": ["blocks"],
         "properties": {
@@ -270,42 +259,7 @@ def _script() -> Schema:
 def _warning() -> Schema:
     return {
         "type": "object",
-        "description": (
-            "`scores_ignored`: points written while scoring was off, which count once the script is written "
-            "again with scoring on, or points on a ranking, which never count. `not_graded`: a correct "
-            "answer while scoring is off. `double_award`: XP both from a block and from `rewards.use_xp`. "
-            "`missing_formula`: a calculated block whose formula was left out of a copy; it has no value, "
-            "and the project cannot be opened. "
-            "`unknown_variable`: a name in a formula or `source_key` that has no value at this block and "
-            "counts as 0. `unfilled_token`: a token inside quoted text in a formula, which is not filled in. "
-            "`unknown_achievement`: an achievement without a description. `tells_the_answers`: on an "
-            "anonymous project, an award that depends on a score or a condition would reveal answers, so "
-            "nothing is given. `undeclared_field`: a condition compares a `field.…` that "
-            "`settings.hidden_fields` does not declare, so the page does not take it from its address. "
-            "`reserved_name`: a question whose name means something else in the address of the page, so that "
-            "`?name=value` does not fill it in: a parameter of the page (`embed`, `link`, `skip`, "
-            "`taken`) or a declared field. "
-            "`unknown_token`: a text contains a name in brackets that stands for nothing, so people read it "
-            "as it is, and that is similar to one that stands for something; the message says to which. "
-            "Words in brackets that are similar to none are left alone. "
-            "`ambiguous_name`: a text, condition or formula contains a position such as `q3`, and another "
-            "block than the third has this name; the message says what is read, and how the block of that "
-            "name is written. So are variables (`score`, `answer`, `username` and all others) that are "
-            "names of blocks too, where a block has such a name and wherever one is used. "
-            "`unknown_value`: a choice or a ranking is compared with a value that none of its options has, "
-            "a scale with a number that is none of its points, or a number or score with something that is "
-            "no number or is out of the question's range. "
-            "`never_true`: `<`, `>`, `<=` or `>=` with something that is never a number, or with a number "
-            "that no answer can satisfy, and comparisons with an empty list. These two are about conditions "
-            "and formulas, at most 10 for each, and about `settings.quotas` and `settings.ends`, where "
-            "`field` is the path of the setting and `block_id` is null. "
-            "`similar_options`: two options whose values, or labels with their emoji, differ only in the "
-            "case of letters; values that look the same are refused (`duplicate`). "
-            "`unseen_character`: an option's value contains a character that nobody sees, such as U+200B. "
-            "It is stored as sent, and conditions, prefilled answers and imports that lack it do not match. "
-            "Joiners inside emoji and words are no such characters. "
-            "`never_asked`: the block has `follow_ups`, and no model is at work that asks them."
-        ),
+        "description": "The meaning of each code: [warnings](/docs/details#warnings-of-scripts).",
         "required": ["field", "block_id", "block_name", "code", "message"],
         "properties": {
             "field": {

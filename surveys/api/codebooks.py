@@ -159,10 +159,9 @@ class CodebookViewSet(OwnWorkViewSet):
         summary="Change the themes of an open question",
         description=(
             "Renames, adds, pins, removes and merges themes. Lists are replaced: send all themes as they "
-            "were read, with your changes. Merged and renamed themes keep their answers at once. The next "
-            "analysis reads the answers against new themes and themes with a new description, and nothing "
-            "else; it costs 1 credit for each started 100 answers, as always. The creator of the project and "
-            "admins may do this."
+            "were read, with your changes. Merged and renamed themes keep their answers; the next analysis "
+            "reads the answers against new themes and descriptions. The creator of the project and admins "
+            "may do this."
         ),
         request=CodebookIn,
         responses=CodebookOut,

@@ -54,25 +54,27 @@ class ConversationIn(serializers.Serializer[Any]):
         help_text=(
             f"Up to {metadata.MAX_FIELDS} texts of your own, returned as `metadata` of the Response. Keys "
             f"have 1 to {metadata.MAX_KEY} of `a-z`, `0-9` and `_`, values up to {metadata.MAX_VALUE} "
-            "characters. Prompts show `[field.key]`, conditions compare `field.key`. A conversation that is "
-            "resumed keeps the metadata that it began with. Anonymous projects store only values that "
-            "`settings.hidden_fields` allows."
+            "characters. A conversation that is resumed keeps its own. Anonymous projects store only values "
+            "that `settings.hidden_fields` allows."
         ),
     )
 
     language = LanguageField(
         required=False,
         allow_null=True,
-        help_text="The language in which you ask, as a tag such as `de-AT`. The Response keeps the language "
-        "of it, `de`. Pages keep theirs, and the chat that of the person's client. Anonymous projects store "
-        "none. A conversation that is resumed keeps its own.",
+        help_text=(
+            "The language in which you ask, as a tag such as `de-AT`. The Response keeps `de`. Anonymous "
+            "projects store none. A conversation that is resumed keeps its own."
+        ),
     )
 
     consent = StrictBooleanField(
         required=False,
         allow_null=True,
-        help_text="Must be true if the project has a `settings.consent`: the respondent has agreed to that "
-        "text. The text and the moment are kept as `consent` of the Response. It is not needed to resume.",
+        help_text=(
+            "Must be true if the project has a `settings.consent`: the respondent has agreed to that text. "
+            "Not needed to resume."
+        ),
     )
 
 
@@ -107,10 +109,8 @@ class Value(serializers.JSONField):
 
 
 class AnswerIn(serializers.Serializer[Any]):
-    """An answer to the current block.
-
-    Send the one field that fits the block; `value` may also name an option. A body without any of them is
-    `400`: to leave a question unanswered, send `skip`, never null.
+    """An answer to the current block: the one field that fits it. A body without any of them is `400`: to
+    leave a question unanswered, send `skip`, never null.
     """
 
     block_id = StrictIntegerField(min_value=1, max_value=MAX_ID, help_text="The current block.")
@@ -157,9 +157,8 @@ class AnswerIn(serializers.Serializer[Any]):
         min_value=0,
         max_value=MAX_FOLLOW_UPS,
         help_text=(
-            "The `step.follow_up` that is answered, 0 for the question itself. Without it, or with null, "
-            "this answers the current step, unless it repeats the last saved answer: so a retry is never "
-            "taken for the answer to a further question. Send it to give that answer in the same words."
+            "The `step.follow_up` that is answered, 0 for the question itself. Without it, this answers "
+            "the current step, unless it repeats the last saved answer."
         ),
     )
 
@@ -182,7 +181,7 @@ class MoveIn(serializers.Serializer[Any]):
         max_value=MAX_ID,
         help_text=(
             "The current block. A conversation that is at another block is returned unchanged, with "
-            "`resumed: true`. Without it, a request that is sent twice moves twice."
+            "`resumed: true`."
         ),
     )
 
@@ -206,10 +205,7 @@ class TokenOut(serializers.Serializer[Any]):
     expires_at = serializers.DateTimeField()
 
 
-COPIED = (
-    "The address of our copy of the author's picture, so that respondents load nothing from the author's "
-    "host. Null until the picture has been fetched, and if it cannot be."
-)
+COPIED = "Our copy of the author's picture. Null until it has been fetched, and if it cannot be."
 
 
 class SeenOptionOut(serializers.Serializer[Any]):
@@ -239,15 +235,7 @@ class SeenBlockOut(serializers.Serializer[Any]):
     """A Block as the respondent sees it: tokens are filled in and options are in this respondent's order.
 
     Scores, correct answers and logic are left out. In a step, every default is filled in too, so that it
-    can be drawn without further rules. Scales have an option for each point with its displayed label,
-    `scale.icon` (`stars` for a rating, else `numbers`) and the labels of their ends (those of an `nps`
-    are always the standard ones); `min` and `max` are 1 and 5 for a rating, 0 and 10 for other scales. A
-    multi punch contains the number of options it accepts: without limits of its own from 1 (0 if it is
-    optional) to all that are not exclusive; an exclusive option is an answer alone. A ranking's
-    `rank_top_n` is the number of all items. `continue.label` is `Okay` on a content or action block,
-    `Vote` on a poll's question and `Continue` on others. An `open_numeric` without limits accepts any
-    number between -10^15 and 10^15, an `open_text` up to 10,000 characters. `answer_style` is the display
-    style that the script's author chose.
+    can be drawn [without further rules](/docs/details#blocks-in-a-step).
     """
 
     id = serializers.IntegerField()
@@ -294,10 +282,10 @@ class StepOut(serializers.Serializer[Any]):
     )
     answer = serializers.DictField(
         allow_null=True,
-        help_text="The answer that was given here before, as it is sent: `option_id`, `option_ids`, "
-        "`ranking`, `value` (numbers as text) or `skip`, and `other_text` if there is one. For a step to "
-        "which the respondent has gone back; "
-        "else null.",
+        help_text=(
+            "The answer that was given here before, as it is sent, if the respondent has gone back to this "
+            "step; else null."
+        ),
     )
     is_locked = serializers.BooleanField(
         help_text="Whether the answer given here was graded and stays (`settings.lock_graded_answers`). Go "
@@ -307,10 +295,9 @@ class StepOut(serializers.Serializer[Any]):
         min_value=0,
         max_value=MAX_FOLLOW_UPS,
         help_text=(
-            "0 for a step of the script. Else this is the first or second further question about the answer "
-            "just given (the block's `follow_ups`): an optional `open_text` with the id of that block, "
-            "answered like any other. While a model writes it, the step is a `content_block` with that id "
-            "and a pause: `continue` after the pause leads to the question, or on if there is none in time."
+            "0 for a step of the script; else the first or second further question about the answer just "
+            "given (the block's `follow_ups`). While a model writes it, the step is a `content_block` with "
+            "that id and a pause: `continue` after the pause."
         ),
     )
     progress = serializers.FloatField(min_value=0, max_value=1, help_text="0 to 1.")
@@ -353,9 +340,8 @@ class ConversationOut(serializers.Serializer[Any]):
         many=True,
         allow_null=True,
         help_text=(
-            "The outro blocks: the thank-you, and the actions that gave this respondent something. Null "
-            "before the end. On anonymous projects, only the response to the last move includes the actions, "
-            "and what they give is added to the member once the hour (or day) of the answer is over."
+            "The thank-you, and the actions that gave this respondent something; null before the end. On "
+            "anonymous projects, only the response to the last move includes the actions."
         ),
     )
     resumed = serializers.BooleanField(

@@ -142,18 +142,12 @@ class ConversationViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Begin a conversation",
         description=(
-            "Begins a conversation for a member, for a respondent that the caller names (`external_id`), or, "
-            "with neither, for a new nameless web respondent. If the respondent has an active conversation, "
-            "it is returned with `200`; so is the completed one on a poll with `change_poll`. On anonymous "
-            "projects this always begins a new conversation: an earlier one can be resumed only by its id. "
-            "It is `409 conflict` if the project is not live, or if the respondent has reached "
-            "`max_completes_per_user`, or if the project is full (`max_completes` and `quotas`): then the "
-            "code of the violation is `full`. Without the `consent` that the project asks for this is "
-            "`400`. On a private project, anyone but a member is `403 forbidden`, and so "
-            "is, on every project, a respondent without one of `required_role_ids` or without one of "
-            "`verified_source_ids`. What a platform said counts for 24 hours; before such a refusal it is "
-            "asked again, at most three times in 30 seconds. If it cannot be asked, this is "
-            "`503 unavailable`."
+            "Begins a conversation for a member, for a respondent that the caller names (`external_id`), "
+            "or for a new nameless one. An active conversation of the respondent is returned with `200`, "
+            "except on anonymous projects. `409 conflict` if the project is not live, full (the violation "
+            "is `full`), or completed by this respondent as often as it may be; `400` without the "
+            "`consent` that it asks for; `403` if it does not admit the respondent; `503` if a platform "
+            "cannot be asked. [Who is admitted](/docs/details#begin-a-conversation)."
         ),
         request=ConversationIn,
         responses={201: ConversationOut, 200: ConversationOut},
@@ -205,12 +199,10 @@ class ConversationViewSet(OwnWorkViewSet):
         summary="Answer the current block",
         description=(
             "Saves one answer and returns the next step. An invalid answer is `400` with `violations`, and "
-            "the conversation stays where it is. An answer to a block that is not the current one is "
-            "`409 conflict`, unless it repeats the last saved answer: then nothing changes and the current "
-            "state is returned. So it is while a further question about that answer is written or asked "
-            "(`step.follow_up`), which any other text answers and `skip` leaves out. An answer to a content "
-            "or action block, or after the project has closed, is `409 conflict` too; the answers saved by "
-            "then stay as a partial response. So is another answer to a question whose feedback was seen "
+            "the conversation stays where it is. An answer to another block than the current one is `409 "
+            "conflict`, unless it repeats the last saved answer: then the current state is returned. A "
+            "further question (`step.follow_up`) takes any text, and `skip`. `409 conflict` too: a content "
+            "or action block, a closed project, and another answer to a question whose feedback was seen "
             "(`step.is_locked`)."
         ),
         request=AnswerIn,
@@ -237,9 +229,10 @@ class ConversationViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Go one step back",
         description=(
-            "Returns to the step shown before, of any block type. Answers stay until they are changed. At "
-            "the end of a poll with `change_poll`, this reopens the vote: the earlier vote counts until a "
-            "new one is given. `409 conflict` at the first step, and after the end otherwise." + _RETRIES
+            "Returns to the step shown before. Answers stay until they are changed. At the end of a poll "
+            "with `change_poll`, this reopens the vote: the earlier vote counts until a new one is given. "
+            "`409 conflict` at the first step, and after the end otherwise. Send `block_id` or an "
+            "`Idempotency-Key`, as for `continue`."
         ),
         request=MoveIn,
         responses=ConversationOut,
@@ -260,10 +253,11 @@ class ConversationViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Go past a content or action block",
         description=(
-            "Works for every `continue` of the block. If the current block is a question, this is "
-            "`409 conflict`, unless its answer stays (`step.is_locked`). While a further question is written "
-            "or asked (`step.follow_up`), the conversation is returned as it is, with `resumed: true`, until "
-            "the question is answered or skipped." + _RETRIES
+            "Works for every `continue` of the block. On a question this is `409 conflict`, unless its "
+            "answer stays (`step.is_locked`). While a further question waits (`step.follow_up`), the "
+            "conversation is returned as it is, with `resumed: true`. Send `block_id`, the `step.block.id` "
+            "that you have, or an `Idempotency-Key`: otherwise a request that is sent twice moves twice. "
+            "With `block_id`, a conversation that has moved on is returned as it is, with `resumed: true`."
         ),
         request=MoveIn,
         responses=ConversationOut,
@@ -285,14 +279,10 @@ class ConversationViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Let a page lead a conversation",
         description=(
-            "Returns a token for this one conversation, with which a page in a browser reads it, answers, "
-            "continues and goes back: it sends `Authorization: Bearer cqt_...` in place of the API key, "
-            "which belongs on your server alone. Browsers allow this to pages of the sites that "
-            "`allowed_origins` of the community's settings names. A token makes "
-            f"{REQUESTS_PER_MINUTE_OF_TOKEN} requests in a minute, "
-            "counted for each conversation and not for your key. It ends with the conversation, with the API "
-            "key that asked for it, and at `expires_at`; then it gets `401`. A retry of the last answer with "
-            "its `Idempotency-Key` still gets the response. A conversation that has ended is `409 conflict`."
+            "Returns a token with which a page in a browser leads this one conversation: see *From pages* in "
+            f"the introduction. It makes {REQUESTS_PER_MINUTE_OF_TOKEN} requests in a minute, which do not "
+            "count for your key. It ends with the conversation, with the API key that asked for it, and at "
+            "`expires_at`; then it gets `401`. A conversation that has ended is `409 conflict`."
         ),
         request=TokenIn,
         responses={201: TokenOut},

@@ -17,7 +17,7 @@ Schema = dict[str, Any]
 
 TAG = "Events"
 _TEXT: Schema = {"type": "string"}
-_ROUNDED = "For anonymous projects, all times are rounded and nobody is named."
+_ROUNDED = "On anonymous projects times are rounded, and nobody is named."
 # The `data` of events, by the name of its component.
 DATA: dict[str, Schema] = {
     "ProjectEventData": {"project": ref("Project")},
@@ -48,10 +48,8 @@ EVENTS: dict[EventType, EventDescription] = {
     ),
     EventType.PROJECT_UPDATED: EventDescription(
         "A project was changed",
-        "Its fields, its script or the address of its shared results. Sent once for each request that "
-        "changes something. Opening and closing have events of their own, when they take place. What was "
-        "deleted in the admin and is brought back sends it too. Nothing is sent for responses, or if the "
-        "author is erased or renamed. For the script, read `.../script`.",
+        "Its fields, its script or the address of its shared results; once for each request. Also when it is "
+        "brought back in the admin. Not for responses, nor for the name of the author.",
         "ProjectEventData",
         {"project": examples.UPDATED_PROJECT},
     ),
@@ -70,7 +68,7 @@ EVENTS: dict[EventType, EventDescription] = {
     EventType.PROJECT_DELETED: EventDescription(
         "A project was deleted",
         "Contains the project as it last was. Its responses are deleted too, without events of their own. "
-        "What staff delete in the admin can be brought back for ten minutes; the event follows after that.",
+        "For what staff delete in the admin, the event follows after ten minutes.",
         "ProjectEventData",
         {"project": examples.PROJECT},
     ),
@@ -82,9 +80,8 @@ EVENTS: dict[EventType, EventDescription] = {
     ),
     EventType.RESPONSE_UPDATED: EventDescription(
         "A completed response was changed",
-        "An answer of a completed response was changed, such as a vote on a poll that allows it. Contains "
-        "the response with all its answers. Nothing is sent if the same answer is given again, or if a "
-        f"person is erased. {_ROUNDED}",
+        "An answer was changed, such as a vote on a poll that allows it. Nothing is sent if the same "
+        f"answer is given again, or if a person is erased. {_ROUNDED}",
         "ResponseEventData",
         {"project_id": "7", "response": conversation_examples.RESPONSE},
     ),
@@ -108,21 +105,17 @@ EVENTS: dict[EventType, EventDescription] = {
     ),
     EventType.MEMBER_UPDATED: EventDescription(
         "A member joined, left or changed",
-        "Something in the member changed that `updated_at` covers: their name, nick, picture, access, "
-        "account on the chat platform, joining or leaving. Sent once for each change by a request, by the "
-        "person or by the chat platform. Nothing is sent for what members earn (XP, level, achievements) or "
-        "for ranks. What is noticed while somebody comes to an anonymous project is sent at the end of the "
-        "hour, or of the day if its times are rounded to days, with that time as `timestamp`. When two "
-        "members turn out to be one person, one of them is sent, and the other is gone.",
+        "Their name, nick, picture, access or account on the chat platform changed, or they joined or left; "
+        "not for what members earn, nor for ranks. What is noticed while somebody comes to an anonymous "
+        "project follows at the end of the hour or day. When two members turn out to be one person, one of "
+        "them is sent, and the other is gone.",
         "MemberEventData",
         {"member": MEMBER_EXAMPLE},
     ),
     EventType.MEMBER_ERASED: EventDescription(
         "A member was erased",
-        "All data about the member was erased, on their own request or by an admin. Delete what you hold of "
-        "them. Their answers stay without a name; no `response.updated` is sent. If the member has begun an "
-        "anonymous project and not completed it, the event follows at the end of the hour or day, with that "
-        "time as `timestamp`, so that it does not reveal their answers.",
+        "Delete what you hold of the member. Their answers stay without a name; no `response.updated` is "
+        "sent. In the middle of an anonymous project, the event follows at the end of the hour or day.",
         "MemberErasedEventData",
         {"member_id": "12"},
     ),
@@ -153,9 +146,7 @@ _HEADERS: tuple[tuple[str, str, Schema], ...] = (
 _RESPONSES: Schema = {
     "2XX": {"description": "Delivered."},
     "410": {"description": "The delivery is abandoned and the webhook is switched off."},
-    "default": {
-        "description": "The attempt failed; redirects count as failures. There are 10 attempts in all."
-    },
+    "default": {"description": "The attempt failed."},
 }
 
 

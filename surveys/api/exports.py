@@ -33,43 +33,6 @@ _WITHOUT = {
     "form": ("json", "ndjson", "sav"),
     "headers": ("json", "ndjson", "sav"),
 }
-_DESCRIPTION = (
-    "Returns all responses of the listing, in its order, as a file. Keys that may read the listing may "
-    "export it. `json` and `ndjson` contain the same objects as the listing.\n\n`csv` and `xlsx` have a row "
-    "for each response. The first columns are `id`, `status`, `session_number`, `started_at`, "
-    "`submitted_at`, `user_id`, `platform_id` and `provider`; then comes a column for each question in "
-    "script order, headed by its prompt, and one for each option of a multi punch or ranking, headed "
-    "`prompt: option label`; then removed questions that have answers; then `score.<bucket key>`, "
-    "`variable.<block name>` and `field.<metadata name>`, `suspected` (1 or 0) if any response is, and "
-    "`outcome` if a limit refused any. Equal headers get the block's name in parentheses; if that is not "
-    "enough, also the option's value, or the id. In headers, a prompt, label, name or value of more than 300 "
-    "bytes is cut and ends with `…`. In a table of more than 1,666 columns of questions less is left of "
-    "each, so that the headers of the largest script have less than 3 MB. A cell holds the chosen option's "
-    "label, the number, or the text; for multi punch `1` if the option was chosen, `0` if not, also where "
-    "the option was added after the answer, for a ranking the rank. Cells without an answer are empty, "
-    "unless `missing=marked`. In `csv`, a text or header that a spreadsheet could read as a formula starts "
-    "with an apostrophe; nothing else in it is changed. In `xlsx` all texts are exactly as they were given. "
-    "Times are UTC: texts such as `2026-11-22T12:39:44Z` in `csv`, cells of date and time in `xlsx`, where "
-    "numbers are numbers too.\n\n`form=long` has the same first columns, then `block_id`, `block` (its "
-    "name), `prompt` (at most 300 bytes of it), `item` (the ranked item of a ranking), `value` (the chosen "
-    "option's label or own value, the number, the text, or the rank), `number` (the value, if it is a "
-    "number) and with `values=codes` the option's `code`. A multi punch has a row for each chosen option, a "
-    "ranking one for each ranked item.\n\n`parquet` has the columns of `csv` with types: numbers and "
-    "timestamps (UTC) instead of texts, and texts exactly as they were given. Columns of calculated results "
-    "are texts if any result is. A cell that is not of its column's type, an answer from when the question "
-    "had another type, is empty.\n\n`sav` is for SPSS. Variables are named after the blocks, as far as SPSS "
-    "accepts their names; variable labels are the prompts, cut as in headers. A single punch is its option's "
-    "code, with the options' labels as value labels, or with `values=values` their own values. Choices are "
-    "nominal; ratings, opinion scales and NPS are scale, and their labels value labels. Whole numbers have "
-    "the narrowest format that holds them. With `missing=marked`, -99 (skipped) and -98 (not shown) are "
-    "user-missing values. Times are UTC without a zone. Texts are cut after 32,767 bytes, variable labels "
-    "after 255 and value labels after 120, which is what SPSS holds. A table of more than 5,000 variables, "
-    "2,000,000 cells, or 1,000 MB before compression, is refused: export fewer responses at a time, or use "
-    "`parquet` or `csv`.\n\n`csv` is UTF-8 with lines ended by CR LF. `xlsx` is refused if it needs more "
-    "than 16,384 columns or 2,000,000 cells; `csv` has no such limits. A community downloads one file at a "
-    "time: another may be refused with `503`, which says when to retry. The file is written while it is "
-    "sent, so there is no `Content-Length`, and the connection breaks off if an error occurs in the middle."
-)
 
 
 class ExportIn(field_filters.FilteredByFields):
@@ -95,32 +58,23 @@ class ExportIn(field_filters.FilteredByFields):
         choices=["labels", "codes", "values"],
         default="labels",
         help_text=(
-            "What stands for the option that was chosen. `codes` adds the option's code beside each label: "
-            "in "
-            "wide form a column `<header>.code` beside each single punch, in long form the column `code`. "
-            "Options get their codes (1, 2, 3, ...) in order when they are first written, and keep them "
-            "when options are reordered, inserted or removed. The cells of multi punch, ranking, rating, "
-            "opinion scale and NPS are numbers already and need no code. `values` has the options' own "
-            "values in place of their labels, in headers too. Not for `json` and `ndjson`."
+            "What stands for a chosen option: its label, its code beside the label, or its own value. "
+            "[Codes](/docs/details#options-of-exports). Not for `json` and `ndjson`."
         ),
     )
     missing = serializers.ChoiceField(
         choices=["empty", "marked"],
         default="empty",
         help_text=(
-            "`marked` fills the cells of a question without an answer: `[skipped]` if it was shown, `[not "
-            "shown]` if the response went past it. The cells stay empty where a partial response has not "
-            "come "
-            "yet. Columns of numbers in `parquet` and `sav` have -99 and -98 instead. For `csv`, `xlsx` and "
-            "`parquet` in wide form, and `sav`."
+            "`marked` fills the cells of a question without an answer: `[skipped]` or `[not shown]`, and "
+            "-99 or -98 among numbers. For `csv`, `xlsx` and `parquet` in wide form, and `sav`."
         ),
     )
     form = serializers.ChoiceField(
         choices=["wide", "long"],
         default="wide",
         help_text=(
-            "`wide` has a row for each response, `long` one for each answer, and none for a response without "
-            "answers. `long` is for `csv`, `xlsx` and `parquet`."
+            "`wide`: a row for each response. `long`: one for each answer, in `csv`, `xlsx` and `parquet`."
         ),
     )
 
@@ -128,9 +82,8 @@ class ExportIn(field_filters.FilteredByFields):
         choices=["prompts", "names"],
         default="prompts",
         help_text=(
-            "What heads the columns of questions: their prompts, or for programs the names of their blocks "
-            "(`<name>.<option value>` for one option, the value cut as in other headers), which stay when a "
-            "prompt is reworded. For `csv`, `xlsx` and `parquet` in wide form."
+            "What heads the columns of questions: prompts, or the names of blocks, which stay. For `csv`, "
+            "`xlsx` and `parquet` in wide form."
         ),
     )
 
@@ -164,7 +117,14 @@ class ExportViewSet(CommunityViewSet):
         operation_id="responses_export",
         tags=[TAG],
         summary="Export responses",
-        description=_DESCRIPTION,
+        description=(
+            "Returns the responses as a file: tables (`csv`, `xlsx`, `parquet`, `sav` for SPSS), or "
+            "Responses as the listing has them (`json`, `ndjson`). Filters are those of the listing, and "
+            "who may read the listing may export. A community downloads one file at a time; another may be "
+            "`503`. `xlsx` and `sav` refuse tables that are too large. The file is written while it is "
+            "sent, so the connection breaks off if an error occurs in the middle. [Columns and cells of "
+            "each format](/docs/details#export-responses)."
+        ),
         parameters=[ExportIn, field_filters.PARAMETER],
         responses={
             (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="The file."),

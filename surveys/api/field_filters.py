@@ -23,11 +23,9 @@ PARAMETER = OpenApiParameter(
     "field.name",
     str,
     description=(
-        "Only responses whose field has exactly this value, for instance `field.campaign=mail`: in place of "
-        "`name` stands the name of a field of `metadata`, declared in `settings.hidden_fields` or sent with "
-        "some response. An empty value selects the responses that were not given the field. Filters by "
-        f"several fields must all match, {metadata.MAX_FIELDS} at most. An unknown name is `400 "
-        "invalid_request`."
+        "Only responses whose field has exactly this value, for instance `field.campaign=mail`. An empty "
+        f"value selects those without the field. All filters must match, {metadata.MAX_FIELDS} at most. An "
+        "unknown name is `400`."
     ),
     examples=[OpenApiExample("By campaign", "mail", parameter_only=("field.name", "query"))],
 )
@@ -69,14 +67,10 @@ class FilteredByFields(serializers.Serializer[Any]):
         required=False,
         max_length=MAX_LENGTH,
         help_text=(
-            "Only responses that satisfy this expression, written like a block's `precondition`: for "
-            'instance `recommend >= 9 AND "Price" in reasons`. It may name all blocks of the script, '
-            "calculated ones too, `score` and the other variables of scores, `field.<name>`, and "
-            "`language`, that of the response. A block without an answer has no value: every "
-            "comparison with it but `!=` is false. Scores and calculated results are those of "
-            "`scores` and `variables`; keys of role member cannot name them. At most "
-            f"{MAX_NAMES} names; `answer` is refused. A fault is `400 invalid_request` with "
-            "its `column`."
+            "Only responses that satisfy this expression over blocks, scores, `field.<name>` and `language`: "
+            'for instance `recommend >= 9 AND "Price" in reasons`. At most '
+            f"{MAX_NAMES} names. A fault is `400` with its `column`. "
+            "[Expressions](/docs/details#expressions-that-select-responses)."
         ),
     )
 

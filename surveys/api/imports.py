@@ -11,7 +11,7 @@ from typing import Any
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema_field
 from rest_framework import serializers
 
-from communities.gate.bodies import LINES_MEDIA_TYPE, Element, TooManyElements
+from communities.gate.bodies import Element, TooManyElements
 from communities.gate.fields import (
     FlagField,
     StrictBooleanField,
@@ -22,7 +22,7 @@ from communities.gate.fields import (
     UtcDateTimeField,
 )
 from communities.gate.validation import bound_serializer, ignored_paths, serializer_violations
-from communities.ground.errors import ENOUGH_VIOLATIONS, MAX_VIOLATIONS, ViolationJson, refuse
+from communities.ground.errors import ENOUGH_VIOLATIONS, ViolationJson, refuse
 from communities.ground.sent_text import sent_text
 from communities.ground.wire import render
 from surveys.api.conversation_examples import RESPONSE
@@ -43,45 +43,13 @@ MAX_ANSWERS_OF_ONE = 20_000  # response: 200 blocks with 100 chosen options
 MAX_IGNORED = 100  # paths of unknown fields that are listed
 
 DESCRIPTION = (
-    f"Takes over responses that were given elsewhere or before, at most {MAX_RESPONSES:,} with "
-    f"{MAX_ANSWERS:,} answers at once, and 8 MiB: as `{LINES_MEDIA_TYPE}`, a Response a line, or as "
-    "`application/json`, a list in `data`. Both are what "
-    "exports (`ndjson`, `json`) give. The project may be open, closed, or a draft with a script.\n\n"
-    "**Checks.** The script is walked with the answers, as a respondent would: an option of another block, a "
-    "wrong count or number is refused. A completed response must come to the end, with all required "
-    "questions answered. A partial one ends where its answers lead. Answers to blocks that the other "
-    "answers hide are refused. If a script has so many or such long conditions that the walks take too long "
-    "(`too_many`), send fewer responses at once. While others are being imported, `503` asks to retry. Any "
-    "fault refuses all responses. Every fault has its `line` from 1: in NDJSON the line of the "
-    "body (blank lines are skipped and counted), in JSON the place in `data`. Of one response at most "
-    f"{MOST_VIOLATIONS} are listed, and {MAX_VIOLATIONS} in all; it is walked only if its fields have the "
-    "right types. `dry_run=true` only checks, and answers `200`.\n\n"
-    "**Copies.** A block is found by its `block_id`, or else by its `block_name`; an option by its "
-    "`option_id`, or else by its `value`, a ranked item by its `label`. So the export of a project can be "
-    "imported into a copy of it, where the ids differ. If both names are known and contradict each other, "
-    "the answer is refused. Blocks and options of this project that were removed since are found by their "
-    "ids "
-    "alone. Answers to them are stored, as they are in earlier responses, and lead nowhere. A copy within "
-    "the community does not have the questions that were removed before: answers to them are left out, as "
-    "are partial responses that have no others, and `left_out` counts them.\n\n"
-    "**What is stored.** Responses get new ids, by the time at which they began, so that listings show them "
-    "at their place; sending one twice stores it twice, so send an `Idempotency-Key` (another one "
-    "than with the dry run, which is a request of its own). `provider` becomes `import`, `updated_at` is the "
-    "time of the import. Scores, variables and session numbers are computed. A partial response is kept "
-    "as it is: its respondent begins again. Roles, sources and the `private` setting, which decide who may "
-    "respond, do not matter here.\n\n"
-    "**People.** `platform_id` names who gave a response: a current member "
-    "with this account on the platform that `provider` names (on any, if it is `import`, null or missing), "
-    "otherwise, and always for `web`, somebody by your own name for them, as `external_id` of a conversation "
-    "does. `user_id` is ignored, because other communities have other users. `max_completes_per_user` counts "
-    "these completions with all others; a response beyond it is refused. They take places of `max_completes` "
-    "and `quotas` too, but none is refused for these. Without `platform_id` nobody is "
-    "known.\n\n"
-    "**At the same time.** If the project changes while the responses are checked, this is `409 conflict`: "
-    "send them again after the seconds in `Retry-After`.\n\n"
-    "**Anonymous projects** ignore what names a person, round the times, and keep only metadata "
-    "that `settings.hidden_fields` allows. A limit of completions is not kept for responses of nobody. The "
-    "feed tells them once the hour (or day) of the import is over."
+    f"Takes over responses that were given elsewhere or before: at most {MAX_RESPONSES:,} with "
+    f"{MAX_ANSWERS:,} answers, as `application/x-ndjson`, a Response a line, or as `application/json`, a "
+    "list in `data`. Both are what exports give. Blocks and options are found by id, or else by name and "
+    "value. The answers are checked as a respondent's are, and any fault refuses all; each has its `line`, "
+    "from 1. `dry_run=true` only checks. Sending responses twice stores them twice: send an "
+    "`Idempotency-Key`, another one than with the dry run. [How answers and people are "
+    "matched](/docs/details#import-past-responses)."
 )
 
 _LINE = {
@@ -93,7 +61,7 @@ _LINE = {
         {"block_name": "q1", "value": "The English"},
     ]
 }
-AS_LINES = OpenApiExample("Two lines", "\n".join([render(RESPONSE).decode(), render(_LINE).decode()]))
+AS_LINES = OpenApiExample("A line", render(_LINE).decode())
 REFUSED = OpenApiResponse(
     {"$ref": "#/components/schemas/Error"},
     description="A value breaks a rule; `violations` names each wrong field with its line.",
@@ -243,8 +211,10 @@ class ImportedResponseIn(serializers.Serializer[Any]):
         child=StrictIntegerField(),
         required=False,
         max_length=MAX_ANSWERS_OF_ONE,
-        help_text="The ids of questions that were shown and skipped, and removed from the script since. "
-        "Exports name them, as walking the script cannot find them. Those of other projects are ignored.",
+        help_text=(
+            "The ids of questions that were shown and skipped, and removed from the script since. Those of "
+            "other projects are ignored."
+        ),
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -282,12 +252,12 @@ class ImportedOut(serializers.Serializer[Any]):
 
 EXAMPLES = [
     OpenApiExample(
-        "As exported and by names",
-        {"data": [RESPONSE, _LINE]},
+        "By names",
+        {"data": [_LINE]},
         request_only=True,
         media_type="application/json",
     ),
-    OpenApiExample("Imported", {"imported": 2}, response_only=True, status_codes=["201"]),
+    OpenApiExample("Imported", {"imported": 1}, response_only=True, status_codes=["201"]),
     OpenApiExample("A dry run", {"imported": 2}, response_only=True, status_codes=["200"]),
 ]
 

@@ -25,7 +25,6 @@ from surveys.api.link_examples import CREATED, CREATED_MANY, LISTED
 from surveys.api.metadata import Metadata
 from surveys.api.projects import OwnWorkViewSet
 from surveys.models import PersonalLink, Project
-from surveys.services.ground import metadata
 from surveys.services.links import addresses, fields, files
 from surveys.services.links import service as links
 from surveys.services.links.service import WantedLink
@@ -34,9 +33,8 @@ TAG = "Personal links"
 
 
 _METADATA = (
-    f"Up to {metadata.MAX_FIELDS} texts that the link carries along, returned as `metadata` of the Response. "
-    f"Keys have 1 to {metadata.MAX_KEY} of `a-z`, `0-9` and `_`, values up to {metadata.MAX_VALUE} "
-    "characters. Anonymous projects refuse it."
+    "Up to 20 texts that the link carries along, returned as `metadata` of the Response, with the same "
+    "limits. Anonymous projects refuse it."
 )
 
 
@@ -114,9 +112,8 @@ class LinkOut(serializers.Serializer[Any]):
     used_at = serializers.DateTimeField(
         allow_null=True,
         help_text=(
-            "When it was first opened by a browser that keeps cookies, or first answered by one that does "
-            "not; so previews and scanners of mails do not count. On anonymous projects always null: nothing "
-            "is stored."
+            "When it was first opened or answered; previews and scanners of mails do not count. On "
+            "anonymous projects always null."
         ),
     )
     mailed_at = serializers.DateTimeField(allow_null=True, help_text="When we last mailed it.")
@@ -150,9 +147,8 @@ class LinkViewSet(OwnWorkViewSet):
         summary="List personal links",
         description=(
             "Returns the links, newest first, expired and revoked ones too. The addresses are not in the "
-            "list, because each of them lets its holder answer as the member, and a list is read more often "
-            "than links are handed out. They are signed and not stored, so they can be had again by the "
-            "export, which leaves an entry in the audit trail."
+            "list, because each lets its holder answer as the member: the export has them, and leaves an "
+            "entry in the audit trail."
         ),
         parameters=[PageIn],
         responses=LinkOut(many=True),
@@ -170,23 +166,10 @@ class LinkViewSet(OwnWorkViewSet):
         summary="Create personal links",
         description=(
             "Makes an address that admits one member to this project on the web, without signing in, for 30 "
-            "days or until it is revoked. It admits the member past `private`; roles and verified sources "
-            "that the project asks for are still asked for. It signs nobody in: it opens no other project "
-            "and no account. On anonymous projects nothing joins the link to answers.\n\n"
-            "`metadata` is what the link carries along: it becomes `metadata` of the Response, is shown by "
-            "`[field.key]` and compared by `field.key`, as on `POST .../conversations`. Its reader cannot "
-            "change it, and what the page's address says of the same key does not count. The names "
-            "need not be in `settings.hidden_fields`. Sending "
-            "the same member again makes another link, and changes nothing about what earlier ones carry; "
-            "mails contain the member's latest link, with what it carries. A conversation that has begun "
-            "keeps the metadata that it began with. On anonymous projects any metadata is `400`, because "
-            "whoever makes the links could recognise the answers by it; a project that becomes anonymous "
-            "drops what its links carried. To tell campaigns apart there, declare their values in "
-            "`settings.hidden_fields` and give many people the same address.\n\n"
-            "Send `member_id` for one link; for many, `member_ids` (1 to 1,000), or `links` if each carries "
-            "something else. Two of them or none is `400`. An id that is not that of a present member, or is "
-            "given twice, refuses all of them; the violation names its index. A member may have several "
-            "links. No mail is sent."
+            "days or until it is revoked. Send `member_id` for one link; for many, `member_ids` (1 to "
+            "1,000), or `links` if each carries `metadata` of its own, which the Response gets. Anonymous "
+            "projects refuse metadata. An id that is not that of a present member, or is given twice, "
+            "refuses all. No mail is sent. [What links open and carry](/docs/details#create-personal-links)."
         ),
         request=LinksIn,
         responses={
@@ -225,11 +208,9 @@ class LinkViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Export personal links",
         description=(
-            "Returns all links that are valid now, oldest first, as a file with the columns `member_id`, "
-            "`name`, `email`, `url`, `expires_at`, `id` and `metadata` (as JSON). `email` is the address "
-            "that staff wrote down, not that of the member's account; it may be empty. Links of members who "
-            "have left are not in it. A name or address that a spreadsheet could read as a formula starts "
-            "with an apostrophe."
+            "Returns all valid links of present members, oldest first, as a file with `member_id`, `name`, "
+            "`email` (as staff wrote it down), `url`, `expires_at`, `id` and `metadata` (as JSON). A text "
+            "that a spreadsheet could read as a formula starts with an apostrophe."
         ),
         parameters=[LinkExportIn],
         responses={

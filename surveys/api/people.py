@@ -103,7 +103,7 @@ EXAMPLE: dict[str, Any] = {
             "id": "3b8a4c52-9f0e-4a57-8c1d-6e2f7a9b0c3d",
             "type": "response.submitted",
             "created_at": RESPONSE["submitted_at"],
-            "data": {"project_id": RESPONSE["project_id"], "response": RESPONSE},
+            "data": {"project_id": RESPONSE["project_id"], "response_id": RESPONSE["id"]},
         }
     ],
     "audit_entries": [
@@ -315,14 +315,9 @@ class PersonViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Read all data stored about a person",
         description=(
-            "Returns all data that this community stores about a current or former member, in one response "
-            "without pages. Not included are data in other communities, and how the person signs in: their "
-            "mail address, their sign-ins, and accounts on platforms that no verified source of this "
-            "community asks about. For `anonymous` projects it contains "
-            "how often the person completed them and what that gave them, but no answers, because these "
-            "cannot be traced to anyone. Also left out are secrets, which are stored only as digests, and "
-            "the respondent of a running anonymous conversation, who is stored encrypted for at most a "
-            "day. Requires the role admin."
+            "Returns all data that this community stores about a current or former member, without pages. "
+            "How the person signs in, secrets, and answers to anonymous projects are not part of it. [What "
+            "is left out](/docs/details#read-all-data-stored-about-a-person)."
         ),
         responses=PersonOut,
         examples=[OpenApiExample("A person", EXAMPLE, response_only=True)],
@@ -337,18 +332,10 @@ class PersonViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Erase a person",
         description=(
-            "Erases a person permanently. Their answers stay, listed and counted, as those of a nameless "
-            "respondent: `user_id`, `platform_id` and `session_number` of these responses become null, and "
-            "a partial response stays partial. Of anonymous projects nothing is changed, because a "
-            "change would show which answers were theirs; what is encrypted there goes by itself within a "
-            "day. All other data about the person in this community is deleted: the member, their XP, "
-            "achievements and roles, their API keys, drafts, names and accounts. Projects that they created, "
-            "XP that they gave to others, and entries of the audit trail stay, without their name. Open "
-            "invitations by mail that they sent as an admin end if they give more than the access `member`. "
-            "Memberships of other communities stay. The text of answers is not searched for names. Responses "
-            "stored under an Idempotency-Key are replayed for 24 hours. Webhook events that were already "
-            "delivered cannot be recalled; later attempts send these fields as null. `409 conflict` if the "
-            "API key in use belongs to this person. Requires the role admin."
+            "Erases a person permanently: the member, their XP, achievements, roles, API keys, drafts, "
+            "names and accounts. Their answers stay, without a name. Of anonymous projects nothing is "
+            "changed. `409 conflict` if the API key in use belongs to this person. [What "
+            "stays](/docs/details#erase-a-person)."
         ),
         responses={204: None},
     )

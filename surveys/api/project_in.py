@@ -82,17 +82,19 @@ class InvitationIn(Group):
     post_channel_id = SnowflakeField(
         required=False,
         allow_null=True,
-        help_text="A text or announcement channel of the community's server, a thread there, or a post of a "
-        "forum (not the forum itself). The bot must be able to post in it. In threads it needs the "
-        "permission Send Messages in Threads, and Manage Threads if the thread is locked. An archived "
-        "thread is opened by the post.",
+        help_text=(
+            "A text or announcement channel of the community's server, a thread there, or a post of a "
+            "forum. [What the bot needs](/docs/details#open-a-project)."
+        ),
     )
     ping_role_ids = StrictListField(
         child=SnowflakeField(),
         max_length=50,
         required=False,
-        help_text="Roles that the first post of the project mentions and notifies; none by default. A post "
-        "that takes its place notifies nobody. Only admins add roles: others get a violation `not_allowed`.",
+        help_text=(
+            "Roles that the first post of the project mentions and notifies. Only admins add roles: others "
+            "get a violation `not_allowed`."
+        ),
     )
     message = StrictTextField(max_length=4000, required=False, allow_null=True)
     thumbnail_url = PictureField(required=False, allow_null=True)
@@ -172,8 +174,10 @@ class PresentationIn(Group):
     accent_color = ColorField(
         required=False,
         allow_null=True,
-        help_text="The colour of buttons and links. Pages make it darker or lighter where it has too little "
-        "contrast. With null, the colours are those of `theme_id`, or the community's where that is null.",
+        help_text=(
+            "The colour of buttons and links, made darker or lighter where it has too little contrast. "
+            "Null: that of `theme_id`, or the community's."
+        ),
     )
     background_color = ColorField(
         required=False,
@@ -198,9 +202,9 @@ class BucketIn(serializers.Serializer[Any]):
     name = StrictTextField(
         max_length=64,
         help_text=(
-            "Display name. The variable key is the name in lower case with `_` for spaces; tokens and logic "
-            "can refer to it if the name has only letters, digits, spaces, `_` and `-`. Must not contain "
-            "brackets, quotes or commas, and must not start with `correct`."
+            "The variable key is the name in lower case with `_` for spaces. Tokens and logic need "
+            "letters, digits, spaces, `_` and `-`. No brackets, quotes or commas, and not `correct` at the "
+            "start."
         ),
     )
     order = StrictIntegerField(

@@ -37,33 +37,18 @@ class InfoOut(serializers.Serializer[Any]):
     )
     web_url = serializers.URLField(
         help_text=(
-            "The respondent's page. `?<block name>=value` fills in a question for the respondent, who sees "
-            "and may change it: `?colour=red` (an option's value or label, in any capitals), "
-            "`?topics=chess,go` or a repeated parameter (several options; of a ranking only the order shown, "
-            "no answer before the respondent takes it), `?score=9`, `?first_name=Ann`. Names are "
-            "compared as in scripts; a space may be written `_`. A value that answers no question is "
-            "left out, and so is what "
-            "goes beyond about 2,000 characters in all. With `&skip=1` a question that is filled in is "
-            "passed, and saved with the respondent's next press of a button: opening the address saves "
-            "nothing. The last question, a poll's, a ranking, a graded question of a quiz and all questions "
-            "of anonymous projects are never passed. A name in `settings.hidden_fields` is a field, not a "
-            "question, and `colloquy-accent`, `colloquy-theme`, `colloquy-visit`, `embed`, `link`, "
-            "`skip` and `taken` belong to the page.\n\n"
-            "To show it inside another page, add a script there with `src` "
-            "`https://colloquy.example/static/surveys/embed.js`, `async`, and this address as `data-survey`: "
-            "it adds a frame whose height adapts, which comes into view at each step, and in which a visitor "
-            "who comes back "
-            'goes on. The frame posts `{type: "colloquy:ready"}`, `{type: "colloquy:height", height}` and '
-            '`{type: "colloquy:step", height}` to that page (heights in pixels). `data-theme` (1 to 8) '
-            "and `data-accent` (such as `#0a7d5a`) take the place of its colours. The frame's element "
-            "has the events `colloquy:started`, `colloquy:answered` and "
-            "`colloquy:completed`, which bubble and say nothing about answers."
+            "The respondent's page. `?<block name>=value` fills in a question, `&skip=1` passes it, and "
+            "names in `settings.hidden_fields` are fields: [the address of the "
+            "page](/docs/details#the-address-of-the-page). It can stand [inside another "
+            "page](/docs/embed-a-survey)."
         )
     )
     short_url = serializers.URLField(
         allow_null=True,
-        help_text="A short address that leads to `web_url`, for print and for reading aloud. Staff make it "
-        "in the admin under Share. Null without one, and while `participation` is not `open_web`.",
+        help_text=(
+            "A short address that leads to `web_url`. Staff make it in the admin. Null without one, and "
+            "while `participation` is not `open_web`."
+        ),
     )
     scheduled_open_at = UtcDateTimeField(allow_null=True, help_text="When the pending opening takes place.")
     results_url = serializers.URLField(

@@ -127,9 +127,8 @@ _URL_HELP = (
     "percent-encoded; not on anonymous projects."
 )
 _WHERE_HELP = (
-    "An expression over the script's blocks, its variables, `field.<name>` and `language` (that of the "
-    "response, such as `en`), with at most 50 names and without `answer`. Blocks without an answer compare "
-    "as in conditions. It follows renamed blocks and values."
+    "An expression over the script's blocks, its variables, `field.<name>` and `language`, with at most 50 "
+    "names and without `answer`. It follows renamed blocks and values."
 )
 _LABEL_HELP = "The words on the button; null means `Continue`."
 _REDIRECT_HELP = "Whether pages lead there at once. A frame and the chat show the button."
@@ -156,11 +155,11 @@ class OtherEndIn(Element):
     redirect = StrictBooleanField(default=False, help_text=_REDIRECT_HELP)
     screen_out = StrictBooleanField(
         default=False,
-        help_text="Whether a response that ends here is screened out: its `outcome` is `screened_out`, it is "
-        "in no count, result, limit or reward, and only lists and exports with `outcome=screened_out` have "
-        "it. It ends as soon as all questions are passed that this `where`, and those of the ends before it, "
-        "name. Not on polls. On anonymous projects its person gets the rewards of the end, which would tell "
-        "an answer otherwise.",
+        help_text=(
+            "Whether a response that ends here is screened out: its `outcome` is `screened_out`, and only "
+            "lists and exports with that `outcome` have it. It ends once all questions are passed that "
+            "this `where`, and those before it, name. Not on polls."
+        ),
     )
 
 
@@ -201,77 +200,83 @@ class ProjectSettingsIn(Group):
     reveal_results = StrictBooleanField(required=False, allow_null=True, help_text="Post a summary on close.")
     share_results = StrictBooleanField(
         required=False,
-        help_text="Share aggregated results with every member, and on a public page at `info.results_url`. "
-        "Switching this off removes the page at once; switching it on again restores it at the same address.",
+        help_text=(
+            "Share aggregated results with every member, and on a public page at `info.results_url`, which "
+            "stays the same."
+        ),
     )
     lock_graded_answers = StrictBooleanField(
         required=False,
-        help_text="Whether an answer stays once the respondent has seen its `when_correct` or "
-        "`when_incorrect`: going back and choosing another is `409` then. On by default. Polls are not "
-        "affected: there `change_poll` decides.",
+        help_text=(
+            "Whether an answer stays once the respondent has seen its `when_correct` or `when_incorrect`: "
+            "another one is `409` then. On by default. On polls `change_poll` decides."
+        ),
     )
     hidden_fields = HiddenFields(
         required=False,
         help_text=(
-            "Names of values that the address of the respondents' page may carry, such as `utm_source` in "
-            "`?utm_source=mail`. They become `metadata` of the Response; prompts show `[field.utm_source]`, "
-            f"conditions compare `field.utm_source`. Up to {metadata.MAX_FIELDS} names of 1 to "
-            f"{metadata.MAX_KEY} of `a-z`, `0-9` and `_`. On anonymous projects this is an object of names "
-            f'with up to {metadata.MAX_VALUES} allowed values each, `{{"campaign": ["mail", "poster"]}}`; '
-            "other values are dropped, and so are all values of somebody who is signed in or came by a "
-            f"personal link. Names and values have at most {metadata.MAX_DECLARED:,} characters together. "
-            f"The values have at most {metadata.MAX_COMBINATIONS} combinations there, of one or none for "
-            "each name. Give many people the same address: whoever hands each person "
-            "values of their own could recognise the answers by them. `embed`, `link`, `skip` and `taken` "
-            "are words of the address itself."
+            f"Up to {metadata.MAX_FIELDS} names of values that the address of the page may carry, such as "
+            f"`utm_source` in `?utm_source=mail`: 1 to {metadata.MAX_KEY} of `a-z`, `0-9` and `_`. They "
+            "become `metadata` of the Response, `[field.utm_source]` in prompts and `field.utm_source` in "
+            "conditions. On anonymous projects an object of names with up to 20 allowed values each, and "
+            f"{metadata.MAX_COMBINATIONS} combinations of them. "
+            "[More](/docs/details#hidden-fields)."
         ),
     )
     consent = StrictTextField(
         max_length=MAX_CONSENT,
         required=False,
         allow_null=True,
-        help_text="What respondents agree to. The request that begins a conversation must then contain "
-        '`"consent": true`; pages show a box to tick, the chat a button. The text and the moment are kept '
-        "with the response. A changed text applies to later conversations.",
+        help_text=(
+            "What respondents agree to. The request that begins a conversation must then contain "
+            '`"consent": true`. The text and the moment are kept with the response. A changed text '
+            "applies to later conversations."
+        ),
     )
     max_completes = StrictIntegerField(
         min_value=1,
         max_value=MAX_SMALL,
         required=False,
         allow_null=True,
-        help_text="How many completed responses the project takes in all. One that is too many is `409` "
-        "with the violation code `full`, at the beginning or at its last answer; what was answered before is "
-        "kept as a partial response. Deleting a response frees its place. Imports take places, and are not "
-        "refused.",
+        help_text=(
+            "How many completed responses the project takes. One that is too many is `409` with the "
+            "violation code `full`, and stays partial. Deleting a response frees its place. Imports take "
+            "places, and are not refused."
+        ),
     )
     quotas = StrictListField(
         child=QuotaIn(),
         max_length=MAX_QUOTAS,
         required=False,
-        help_text="Limits like `max_completes`, each for the responses that satisfy its `where`. One that "
-        "names only `field.<name>` and `language` also refuses the beginning. Role member reads none. On "
-        "anonymous projects the refusal at the end names no quota, and no quota is over answers.",
+        help_text=(
+            "Limits like `max_completes`, each for the responses that satisfy its `where`. Role member "
+            "reads none. On anonymous projects no quota is over answers."
+        ),
     )
     max_begun_per_minute = StrictIntegerField(
         min_value=1,
         max_value=MAX_BEGUN,
         required=False,
         allow_null=True,
-        help_text="How many conversations may begin in a minute on the open page before browsers do a proof "
-        "of work first. Nobody is refused. Null for the limit of the installation.",
+        help_text=(
+            "How many conversations may begin in a minute on the open page before browsers do a proof of "
+            "work. Null for the limit of the installation."
+        ),
     )
     advance_on_choice = StrictBooleanField(
         required=False,
-        help_text="Whether pages go on after a click or tap on one choice or a point of a scale. On by "
-        "default. Never by keyboard, from a menu, or where feedback follows. The interface and the chat "
-        "ignore it.",
+        help_text=(
+            "Whether pages go on after a click or tap on one choice or a point of a scale. On by default. "
+            "Never by keyboard, from a menu, or where feedback follows."
+        ),
     )
     review = StrictBooleanField(
         required=False,
-        help_text="Whether pages show all answers before the end, from where each can be changed. Off by "
-        "default. Polls, the interface and the chat ignore it: there the last answer completes. A "
-        "conversation that waits on a page for its end has `step` null and status `active`; `continue` "
-        "completes it.",
+        help_text=(
+            "Whether pages show all answers before the end, from where each can be changed. Off by "
+            "default; polls, the interface and the chat ignore it. A conversation that waits there has "
+            "`step` null and status `active`; `continue` completes it."
+        ),
     )
     end = EndIn(
         allow_null=True, help_text="A button at the end, or a redirect. `url` is required the first time."
@@ -280,8 +285,10 @@ class ProjectSettingsIn(Group):
         child=OtherEndIn(),
         max_length=MAX_ENDS,
         required=False,
-        help_text="Other ends: the first one whose `where` holds takes the place of `end`. On anonymous "
-        "projects where an end has a `url`, `where` can name only `field.<name>` and `language`.",
+        help_text=(
+            "Other ends: the first one whose `where` holds takes the place of `end`. On anonymous projects "
+            "where one has a `url`, `where` names only `field.<name>` and `language`."
+        ),
     )
     mail_copy = StrictBooleanField(
         required=False,
@@ -298,7 +305,9 @@ class ProjectSettingsIn(Group):
         max_value=MAX_DAYS_KEPT,
         required=False,
         allow_null=True,
-        help_text="Responses are deleted so many days after they were submitted, partial ones after their "
-        "last answer. The effects are those of a deletion. Respondents are told, so the days can only be "
-        "lowered once there are responses. Null keeps them.",
+        help_text=(
+            "Responses are deleted so many days after they were submitted, partial ones after their last "
+            "answer. Respondents are told, so the days can only be lowered once there are responses. Null "
+            "keeps them."
+        ),
     )

@@ -18,6 +18,7 @@ from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
 from communities.ground.errors import Conflict, InvalidRequest, NotFound, refuse, refuse_all
 from surveys.api import examples
+from surveys.api.blocks import ref
 from surveys.api.project_in import CloneIn, ListIn, NewProjectIn, OpenIn, ProjectIn
 from surveys.api.project_out import NewProjectOut, ProjectOut
 from surveys.api.refusals import TOO_FEW_CREDITS
@@ -103,11 +104,9 @@ class ProjectViewSet(OwnWorkViewSet):
         summary="List projects",
         description=(
             "Returns the projects, in the order of ids unless `sort` says otherwise. A member's key sees "
-            "only active projects. To keep a copy, read all without `sort`, and send the last id of each "
-            "page as `after`; that project may have been deleted since. Later, read what has changed with "
-            "`updated_after`, from a minute before your last reading on: the time is that of the change, "
-            "which others see a little later. Deleted projects are not listed: see the event "
-            "`project.deleted`."
+            "only active projects. To keep a copy, read all without `sort`, with the last id as `after`; "
+            "later, read what has changed with `updated_after`, from a minute before your last reading on. "
+            "Deleted projects are told by the event `project.deleted`."
         ),
         parameters=[ListIn],
         responses=ProjectOut(many=True),
@@ -160,25 +159,12 @@ class ProjectViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Create a project",
         description=(
-            "Creates an inactive project. Its script is the `script` in the request, the script of a "
-            "`template`, a script that AI writes from an `intent`, or empty. The response to an invalid "
-            "request lists all errors in the fields and in the script. A new poll allows one vote per "
-            "person, unless `max_completes_per_user` says otherwise. The service adds the outro: a "
-            "thank-you in the style of the community's `thank_you_type`, and a block for each of the "
-            "`rewards`.\n\n"
-            "With an `intent`, the request waits for the script for up to 60 seconds, or for less time if "
-            "many requests are waiting. If the script is not ready by then, `script` is null and "
-            "`generation.status` is `pending`: read the project again until the status is `completed`, or "
-            "`failed`, which leaves the project empty and returns the credits. A retry with the same "
-            "`Idempotency-Key` joins the running work. If the intent needs points, as a quiz does, and the "
-            "request does not mention scoring, scoring is enabled. Too few credits are "
-            "`402 payment_required`. The number of scripts and analyses that a community has made with AI "
-            "in an hour is limited, those that fail included; more are `409 conflict` with `Retry-After`. If "
-            "the provider fails, or its script is still invalid after two corrections, the response is "
-            "`503 unavailable`: no project is created and no credits are charged. The `local` provider, "
-            "which builds a script from the words of the intent and a template, is free. It writes English, "
-            "French, German, Portuguese and Spanish; an intent in another language is "
-            "`400 invalid_request`, naming `intent`."
+            "Creates an inactive project with the `script` of the request, that of a `template`, one that "
+            "AI writes from an `intent`, or none. All errors are listed at once. With an `intent`, the "
+            "request waits for up to 60 seconds. If `script` is null then, read the project until "
+            "`generation.status` is `completed` or `failed`; a retry with the same `Idempotency-Key` joins "
+            "the running work. Too few credits are `402`, too much AI in an hour is `409` with "
+            "`Retry-After`, and a provider that fails is `503`. [More](/docs/details#create-a-project)."
         ),
         request=NewProjectIn,
         responses={201: NewProjectOut, 402: TOO_FEW_CREDITS},
@@ -235,10 +221,9 @@ class ProjectViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read a project",
         description=(
-            "Returns one project. `status` is the status at the time of the response, even if the scheduler "
-            "has not run since a scheduled opening or closing. Of an anonymous project others than its "
-            "creator and admins are told `completion_count` and `response_count` as they were last shown, "
-            "until at least 5 responses differ."
+            "Returns one project, with the status at the time of the response. Of an anonymous project "
+            "others than its creator and admins are told counts as they were last shown, until at least 5 "
+            "responses differ."
         ),
         responses=ProjectOut,
         examples=[OpenApiExample("A project", examples.PROJECT, response_only=True)],
@@ -249,15 +234,14 @@ class ProjectViewSet(OwnWorkViewSet):
 
     @_changes(
         operation_id="projects_put",
+        request={"application/json": ref("ProjectPatch")},
         summary="Change a project",
         description=(
-            "Changes the fields in the request, as `PATCH` does. A group that is sent as an object changes "
-            "only the fields in it, and so do nested groups; `null` clears `delivery`, `rewards`, "
-            "`presentation`, `scoring` and the invitation. A project can be sent back as it was read. "
-            "`type` never changes. Changing `privacy_mode` once there are responses, or scoring while the "
-            "project is active, is `409 conflict`. `rewards` may change at any time, and the outro follows: "
-            "blocks are added and removed, and those that stay keep their edited wording. On the basic "
-            "tier, four fields of the invitation are `403 tier_required`."
+            "Changes the fields in the request, as `PATCH` does; a project can be sent back as it was "
+            "read. A group changes only the fields that are sent; `null` clears `delivery`, `rewards`, "
+            "`presentation`, `scoring` and the invitation. Changing `privacy_mode` once there are "
+            "responses, or scoring while the project is active, is `409 conflict`. The outro follows "
+            "`rewards`. On the basic tier, four fields of the invitation are `403 tier_required`."
         ),
     )
     @once(prepare=_look_at_server)
@@ -302,27 +286,12 @@ class ProjectViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Open a project",
         description=(
-            "Starts accepting responses. `delivery` is merged as in `PATCH`; if it was never set, the "
-            "defaults are stored: `private`, `web`, and `manual` for both modes. With `opening.mode` "
-            "`scheduled` and a time in the future, the project stays `inactive` until then, and "
-            "`info.scheduled_open_at` shows that time. Opening is `409 conflict` if the project is already "
-            "open or pending, if it has no question, or if `response_channel` is `chat` while the community "
-            "is not connected with the chat platform. `chat` without `invitation.post_channel_id` is "
-            "`400 channel_required`.\n\n"
-            "In a connected community, an invitation that names a channel is posted there once the project "
-            "opens, by the service's bot: with a button to answer in chat, or with a link to the page if "
-            "`response_channel` is `web`; a poll in chat is voted on below its own message. Closing "
-            "edits the message, and opening again edits it too if it is still there. A message that was "
-            "deleted on the platform stays deleted while the project is open. Posting happens soon "
-            "after the response; while the chat platform cannot be reached, it is retried for three days. "
-            "While the bot is not in the server or lacks a permission, posts and roles wait; they are done "
-            "within a minute after the bot is added again, else at the next check that succeeds. A role or "
-            "channel that is newer than our last look at the server is asked for once before it is refused. "
-            "Roles and channels must be of the community's own server; a role that is granted must be below "
-            "the bot's own and must not let people administrate or moderate: otherwise "
-            "`400 invalid_request`, with the reason. The platform is asked before that; if it cannot be "
-            "reached and an id is not known from before, opening with `chat` is `503 unavailable` with "
-            "`Retry-After`."
+            "Starts accepting responses, or waits for the time of a `scheduled` opening "
+            "(`info.scheduled_open_at`). `delivery` is merged as in `PATCH`; if it was never set, it is "
+            "`private`, `web`, and `manual` for both modes. A project that is open or pending, or has no "
+            "question, is `409 conflict`, and so is `chat` in a community that is not connected. `chat` "
+            "without `invitation.post_channel_id` is `400 channel_required`. [What is posted in "
+            "chat](/docs/details#open-a-project)."
         ),
         request=OpenIn,
         responses=ProjectOut,
@@ -363,18 +332,10 @@ class ProjectViewSet(OwnWorkViewSet):
         summary="Copy a project",
         description=(
             "Copies script, settings, scoring and presentation into a new inactive project in the key's "
-            "community; responses, delivery and rewards are not copied. Achievement and role ids in action "
-            "blocks are copied as they are, and refer to achievements and roles of the key's community. A "
-            "project of another community can be copied while `is_cloneable` is true, its participation is "
-            "`open_web`, and it is open or has been open with that; drafts and private projects are "
-            "`404 not_found`.\n\n"
-            "If that project has correct answers, points or feedback, and is open or waits for its opening, "
-            "the copy has `correct_answer_ids`, `correct_answer_index`, `correct_answer_indexes`, "
-            "`score_values`, `when_correct`, "
-            "`when_incorrect` and `calculated_formula` null. The same holds while another copy is open that "
-            "its own community made of it. A calculated block without a formula is listed in the copy's "
-            "`warnings`, and the copy can be opened once each has one. Copies within a community are "
-            "complete. A creator cannot copy a script that gives more XP than they may write."
+            "community; responses, delivery and rewards are not copied. A project of another community can "
+            "be copied while `is_cloneable` is true and it is, or has been, open with `open_web`; others "
+            "are `404`. While it is open, the copy has no correct answers, points, feedback and formulas. "
+            "[More](/docs/details#copy-a-project)."
         ),
         request=CloneIn,
         responses={201: ProjectOut},

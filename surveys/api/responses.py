@@ -183,10 +183,11 @@ class ResponseOut(serializers.Serializer[Any]):
     provider = serializers.ChoiceField(
         choices=Conversation.Provider.choices,
         allow_null=True,
-        help_text="The source that admitted the respondent: the verified source that was asked for, else "
-        "that of the account by which they are known, which need not be where they answered. `import` for "
-        "imported responses. On anonymous projects it is the only verified source that is asked for, else "
-        "`chat` or `web`, by where the project is answered.",
+        help_text=(
+            "The source that admitted the respondent: the verified source that was asked for, else that of "
+            "their account; `import` for imported responses. On anonymous projects the only verified "
+            "source that is asked for, else `chat` or `web`."
+        ),
     )
     metadata = serializers.DictField(
         child=serializers.CharField(),
@@ -195,29 +196,32 @@ class ResponseOut(serializers.Serializer[Any]):
     )
     language = serializers.CharField(
         allow_null=True,
-        help_text="The language in which it was asked for, such as `de`: that of the page, of the person's "
-        "client in chat, or the one that began the conversation over the interface. Null where it is not "
-        "known, and on anonymous projects.",
+        help_text=(
+            "The language in which it was asked for, such as `de`. Null where it is not known, and on "
+            "anonymous projects."
+        ),
     )
     outcome = serializers.ChoiceField(
         choices=["completed", "full", "screened_out"],
         allow_null=True,
-        help_text="How it ended: `completed`, `full` if `max_completes` or a quota refused the end, or "
-        "`screened_out` if one of `settings.ends` did (the `status` of both is `partial`). Null while it has "
-        "not ended.",
+        help_text=(
+            "How it ended: `completed`, `full` (by `max_completes` or a quota), or `screened_out` (by one "
+            "of `settings.ends`); null before. The `status` of the last two is `partial`."
+        ),
     )
     consent = ConsentOut(allow_null=True, help_text="Null if the project asked for none at the beginning.")
     suspected = serializers.BooleanField(
-        help_text="Whether a program may have given it: a visitor without an account did the proof of work "
-        "or the small question faster than a browser or a person can, or answered six or more questions in "
-        "less than a second each. It counts like every other response."
+        help_text=(
+            "Whether a program may have given it, because it was too fast for a person. It counts like "
+            "every other response."
+        )
     )
     scores = serializers.DictField(
         child=ScoreOut(),
         allow_null=True,
         help_text=(
-            "By the key of each bucket, as it stood at the end, or so far; null where scoring is off, for "
-            "role member, and for answers from before scores were stored."
+            "By the key of each bucket, at the end or so far; null where scoring is off, for role member, "
+            "and for old responses."
         ),
     )
     variables = serializers.DictField(
@@ -266,17 +270,12 @@ class ChangesOut(serializers.Serializer[Any]):
 
 
 _FEED = (
-    "Returns each response, for a copy of your own, whenever it has changed since you last read "
-    'it, and `{"id", "project_id", "deleted": true}` for each that was deleted, in the order of the '
-    "changes. Start without a `cursor` to get everything. Store the `cursor` of each page with your "
-    "copy and send it with the next request: at once while `has_more` is true, else as often as you "
-    "like. No change is skipped, even if others write while you read. A response that changes twice "
-    "between two of your requests is returned once; it may be returned again without a change. Changes "
-    "on `anonymous` projects appear when their hour (or day) is over. Names and labels are those of the "
-    "present script, and changing them does not bring a response back. A cursor is good for 30 days. "
-    "With an older one you get `400 invalid_request` with the code `cursor_expired` in `violations`: "
-    "start again without a cursor, into an empty copy, because what was deleted long ago does not come "
-    "again as a deletion."
+    "Returns each response, for a copy of your own, whenever it has changed since you last read it, and "
+    '`{"id", "project_id", "deleted": true}` for each that was deleted, in the order of the changes. Start '
+    "without a `cursor`. Store the `cursor` of each page with your copy and send it with the next request: "
+    "at once while `has_more` is true. No change is skipped; a response may be returned again without a "
+    "change. A cursor is good for 30 days; an older one is `400` (`cursor_expired`): start again without "
+    "one, into an empty copy. [What the feed promises](/docs/keep-a-copy#what-the-feed-promises)."
 )
 _CHANGES = OpenApiExample(
     "A response and a deletion",
@@ -336,15 +335,12 @@ class ResponseViewSet(OwnWorkViewSet):
         summary="List responses",
         description=(
             "Returns every conversation that has an answer or is completed; oldest first, on anonymous "
-            "projects in the order of their random ids. `submitted_at` is null until completion. On "
-            "`anonymous` projects `user_id`, `platform_id` and `session_number` are null and times are "
-            "rounded. Every role may read the responses of a `transparent` project; otherwise only its "
-            "creator and admins may. For role member a project that is not active is `404 not_found`, and an "
-            "open poll is readable only if its `poll_results_mode` is `public`, or `voters_only` and the "
-            "key's user has voted. `after` continues within this order, so it does not show what has changed "
-            "or was deleted before that place: to keep a copy up to date, read `.../responses/changes`. A "
-            f"`page` beyond {responses.MAX_PAGED_ROWS:,} rows is `400 invalid_request`, with the id to go on "
-            "with; past the end it is empty."
+            "projects in the order of their random ids, without `user_id`, `platform_id` and "
+            "`session_number`, and with rounded times. Every role may read the responses of a "
+            "`transparent` project; otherwise only its creator and admins may. Role member gets `404` for "
+            "a project that is not active, and reads an open poll only as its `poll_results_mode` says. "
+            "`after` shows no changes before that place: to keep a copy, read `.../responses/changes`. A "
+            f"`page` beyond {responses.MAX_PAGED_ROWS:,} rows is `400`, with the id to go on with."
         ),
         parameters=[ResponsesIn, field_filters.PARAMETER],
         responses=ResponseOut(many=True),
@@ -425,11 +421,7 @@ class ResponseViewSet(OwnWorkViewSet):
         operation_id="responses_all_changes",
         tags=[TAG],
         summary="Read what has changed in all projects",
-        description=(
-            f"{_FEED} Covers all projects whose responses the key may read at that time: of one that "
-            "becomes readable later, only later changes appear. When a project is deleted, each of its "
-            "responses is returned as deleted."
-        ),
+        description=(f"{_FEED} Covers the projects whose responses the key may read then."),
         parameters=[ChangesIn],
         responses=ChangesOut,
         examples=[_CHANGES],

@@ -44,18 +44,13 @@ COUNTING = {"project_id": "1", "status": "running", "progress": 0.42}
 WEIGHT_BY = r"^field\.[a-z0-9_]{1,40}\Z"
 STATUSES = ("all", "completed", "partial")
 FIELDS_HELP = (
-    "One for each field declared in `settings.hidden_fields`, in that order: how many responses have which "
-    "value, for instance how many came from which campaign. Empty for readers of shared results."
+    "One for each field declared in `settings.hidden_fields`: how many responses have which value. Empty "
+    "for readers of shared results."
 )
 DIVISIONS = (
-    "`12` is the id of a choice (its options), a scale (its points), a ranking (what was ranked first), an "
-    "open question that an analysis has read (its themes), a number or a calculated block. Numbers, scales "
-    "and scores are divided into bands by the numbers at which they begin, as `12:18,30,50`, at most "
-    f"{dividing.MOST_BOUNDS}; without them, bands are chosen by the answers. `12:groups` of a net promoter "
-    "score are promoters, passives and detractors. `score` and other variables of scores have bands too, as "
-    "`score:10,20`. `field.campaign` are the values of a field, and `language` the languages of responses. "
-    "`completed.day`, `completed.week` and `completed.month` are times of completion in UTC, or in a time "
-    "zone, as `completed.day:Europe/Berlin`; where times are rounded to days, in UTC alone."
+    "The id of a block (`12`; with the numbers at which bands begin, `12:18,30,50`), `score`, "
+    "`field.campaign`, `language`, or `completed.day`, `.week` or `.month`. "
+    "[All ways](/docs/details#segments)."
 )
 _FILTERS = ("status", "submitted_after", "submitted_before", "provider", "suspected", "where")
 
@@ -95,11 +90,9 @@ class WeighedResponses(FilteredResponses):
     weight_by = StrictStringField(
         required=False,
         validators=[RegexValidator(WEIGHT_BY, "must be `field.` and the name of a declared field.")],
-        help_text="`field.` and the name of a field declared in `settings.hidden_fields`, whose numbers "
-        f"weigh the responses: above 0 and at most {weights.MOST:,}, of which nine decimals count. All "
-        "shares, means, quartiles and scores are weighted then, and counts below a base are sums of weights. "
-        "Responses without such a number are left out, and told in `weighting`. For keys that may read "
-        "single responses.",
+        help_text="`field.` and the name of a declared field, whose numbers weigh the responses: above 0 "
+        f"and at most {weights.MOST:,}. Responses without such a number are left out. For keys that may "
+        "read single responses. [What is weighted](/docs/details#weights).",
     )
 
 
@@ -165,14 +158,13 @@ class WeightingOut(serializers.Serializer[Any]):
 
 
 class SegmentOut(EntryOut):
-    count = serializers.IntegerField(help_text="Responses in this segment.")
+    count = serializers.IntegerField(help_text="Responses in this segment, row or column.")
     weighted_count = WeightedCountField()
 
 
 class SegmentByOut(serializers.Serializer[Any]):
-    """What segments the results, and its options, points, bands, themes or values.
-
-    Options, points, bands, themes and declared values are listed even without responses.
+    """What segments the results. Options, points, bands, themes and declared values are listed even without
+    responses.
     """
 
     by = serializers.CharField(help_text="As in the request.")
@@ -183,16 +175,16 @@ class SegmentByOut(serializers.Serializer[Any]):
     field = serializers.CharField(allow_null=True, help_text="The field's name; null for a block.")
     segments = SegmentOut(
         many=True,
-        help_text="Of a field: its declared values, then others by how many responses have them, and at the "
-        "end responses that were not given one, whose `value` is empty. Values that only conversations "
-        "without an answer have are left out. Times are in order, each with its first day as `value`; themes "
-        "have their ids as `value`, the most frequent first, and at the end answers without a theme. "
-        "Responses without an answer are in no segment.",
+        help_text=(
+            "Of a field: its declared values, then others by their number, and at the end responses "
+            "without one, whose `value` is empty. Times are in order, with their first day as `value`; "
+            "themes have their ids, the most frequent first, and at the end answers without one. Responses "
+            "without an answer are in no segment."
+        ),
     )
 
 
 class CrossSegmentOut(SegmentOut):
-    count = serializers.IntegerField(help_text="Responses in this row or column, of those in the table.")
     percentage = serializers.FloatField(help_text="Of all responses in the table, 0 to 100, two decimals.")
 
 
@@ -247,9 +239,10 @@ class CrossTableOut(serializers.Serializer[Any]):
     )
     test = CrossTestOut(
         allow_null=True,
-        help_text="Of two rows and two columns Fisher's exact test where fewer than 5 responses are expected "
-        "in a cell, else chi-squared with Yates' correction; of more, Pearson's chi-squared. Null where a "
-        "response can be in several rows or columns, or where too few are expected (Cochran's rule).",
+        help_text=(
+            "Fisher's exact test, or chi-squared. Null where a response can be in several rows or columns, "
+            "or where too few are expected. [Which test](/docs/details#tests-of-cross-tables)."
+        ),
     )
     tested_cells = serializers.IntegerField(help_text="How many tests `differs` comes from.")
     notes = serializers.ListField(
@@ -260,9 +253,10 @@ class CrossTableOut(serializers.Serializer[Any]):
 class ResultBlockOut(AnalysisBlockOut):
     open_text = OpenTextOut(
         allow_null=True,
-        help_text="For `open_text`, if an analysis has read answers: how many of the selected ones mention "
-        "which theme, at this moment. Otherwise null. `summary` is null and `quotes` are empty here: an "
-        "analysis has them.",
+        help_text=(
+            "For `open_text`, if an analysis has read answers; otherwise null. In results, `summary` is "
+            "null and `quotes` are empty."
+        ),
     )
     segments = BlockSegmentOut(
         many=True, required=False, help_text="With `segment_by`: one for each of its segments, in its order."
@@ -395,34 +389,13 @@ class ResultsViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Count the answers",
         description=(
-            "Returns distributions, statistics, rankings and where respondents left, over every response at "
-            "this moment, without AI or credits, and how many answers mention which theme, where an analysis "
-            "has read them. First the questions and content blocks in script order, then removed questions "
-            "that have answers. Filters are those of the responses listing. `segment_by` repeats the figures "
-            "of every block for each option of one choice, each point of one scale, or what else divides "
-            "responses. A respondent who chose several options of a multi punch is in several segments. Both "
-            "also take fields of `metadata`: a filter `field.campaign=mail`, and `segment_by=field.campaign` "
-            "for a segment of each value and one of responses without the field. Values and times make at "
-            "most 100 segments. The number of segments times that of all entries may be 50,000 at most; "
-            "entries are the options and points of all blocks (a block without any counts as one), 11 for "
-            "each bucket and for all of them together, 100 for each calculated block, 21 for each declared "
-            "field, and 15 for each open question that an analysis has read. With more the response is `400 "
-            "invalid_request`, `too_many`. While other results of 50,000 or more responses are being "
-            "counted, results of so many are `503 unavailable`; retry after `Retry-After` seconds. From "
-            "10,000,000 responses on, filtered and segmented results, and any with scores or declared "
-            "fields, are counted in the background: the response is `202` with the progress until they are "
-            "there; request the same address again after `Retry-After` seconds. Unknown fields, and fields "
-            "with too many values, may be refused then. Results are returned as they were counted for ten "
-            "minutes, or until an answer changes if that is later. While two other parts of the project are "
-            "being counted, the response is `503`. Every role may read the results of a `transparent` "
-            "project; otherwise only its creator and admins may. If results are shared "
-            "(`settings.share_results`), every role may read them, but without filters and segments, because "
-            "these could single out a person; results of an anonymous project are then those of the page at "
-            "`info.results_url`: questions with fewer than 5 answers are null, and figures and counts stay "
-            "as they were last shown until at least 5 responses differ, and scores and calculated results "
-            "are left out. On other projects these readers get questions with conditions only over at least "
-            "5 answers, and of scores and calculated results the mean, and the values that at least 5 "
-            "responses have. For role member a project that is not active is `404 not_found`."
+            "Counts distributions, statistics, rankings and where respondents left, over the selected "
+            "responses at this moment, without AI or credits; and themes, where an analysis has read "
+            "answers. Filters are those of the responses listing; `segment_by` repeats the figures for "
+            "each segment. A long count is `202` with the progress, or `503` while others are counted: ask "
+            "again after `Retry-After` seconds. Too many figures are `400` (`too_many`). Readers of shared "
+            "results (`settings.share_results`) get no filters and segments. [Limits, and who sees which "
+            "figures](/docs/details#count-the-answers)."
         ),
         parameters=[ResultsIn, PARAMETER],
         responses={200: ResultsOut, 202: ResultsCountOut},
@@ -452,12 +425,9 @@ class ResultsViewSet(OwnWorkViewSet):
         summary="Cross two questions",
         description=(
             "Counts how many responses are in each row and each column, with shares, and whether that is "
-            "more than chance: over every response at this moment, without AI or credits. `rows` and "
-            "`columns` are two questions, or what else divides responses, and filters are those of results. "
-            "Responses without an answer to both are not in the table. A table has at most 2,500 cells. Keys "
-            "that may not read single responses get `403 forbidden`, because a cell could single out a "
-            "person. Of many responses the table is counted, refused and repeated as results are: `202` with "
-            "the progress from 10,000,000 responses on."
+            "more than chance. Filters are those of results. Responses without an answer to both are not "
+            "in the table, which has at most 2,500 cells. Keys that may not read single responses get `403 "
+            "forbidden`. A long count is `202` or `503`, as of results."
         ),
         parameters=[CrossIn, PARAMETER],
         responses={200: CrossTableOut, 202: ResultsCountOut},
@@ -489,13 +459,10 @@ class ResultsViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Count begun and completed responses over time",
         description=(
-            "Counts how many conversations were begun and completed on each day, or in each week or month of "
-            "longer times, and how many were asked each question, answered it, and left there. Filters are "
-            "those of results. Days are in UTC. For whoever may read single responses. Net promoter scores "
-            "over time are in the results with `segment_by=completed.week`. Projects with 10,000,000 "
-            "responses or more are `400 invalid_request`, `too_large`. While other results of 50,000 or more "
-            "responses are being counted, the response may be `503 unavailable`; retry after `Retry-After` "
-            "seconds."
+            "Counts how many conversations were begun and completed on each day (UTC), or in each week or "
+            "month of longer times, and how many were asked each question, answered it, and left there. "
+            "Filters are those of results. For whoever may read single responses. Projects with 10,000,000 "
+            "responses or more are `400` (`too_large`); while others are counted, it may be `503`."
         ),
         parameters=[FilteredResponses, PARAMETER],
         responses=ProjectParticipationOut,

@@ -7,15 +7,12 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from surveys.api.analysis_shapes import AmountField, EntryOut, SpreadOut, WeightedCountField
+from surveys.api.analysis_shapes import AmountField, AnalysisStatsOut, EntryOut
 
 SCORES_HELP = (
     "One for each bucket, in their order, then, if there are several, one for all of them, whose `key` is "
-    "null. They are the scores stored with completed responses, as they stood at the end; of "
-    "partial ones, as they stand so far, with `status=partial` alone. Null where scoring is off, for role "
-    "member, who may not know what is right, and on anonymous projects for readers of shared results. "
-    "Analyses made before scores were counted have none; the next one has them, and is free while no answer "
-    "changes."
+    "null: the scores of completed responses, or with `status=partial` of partial ones so far. Null where "
+    "scoring is off, for role member, and on anonymous projects for readers of shared results."
 )
 VARIABLES_HELP = (
     "One for each calculated block, in script order, over the same responses as `scores`. Empty for role "
@@ -60,14 +57,6 @@ class ResultEntryOut(RangeOut):
     )
 
 
-class NumbersOut(SpreadOut):
-    count = serializers.IntegerField(help_text="Responses that have one; the others have none.")
-    weighted_count = WeightedCountField()
-    mean = serializers.FloatField(allow_null=True, help_text="Not rounded. Null for texts.")
-    min = serializers.FloatField(allow_null=True)
-    max = serializers.FloatField(allow_null=True)
-
-
 class ScoreCorrectOut(serializers.Serializer[Any]):
     mean = serializers.FloatField(allow_null=True, help_text="Not rounded.")
     min = serializers.FloatField(allow_null=True)
@@ -77,7 +66,7 @@ class ScoreCorrectOut(serializers.Serializer[Any]):
     )
 
 
-class ScoreFiguresOut(NumbersOut):
+class ScoreFiguresOut(AnalysisStatsOut):
     distribution = RangeOut(
         many=True,
         help_text=(
@@ -108,7 +97,7 @@ class ResultScoreOut(AnalysisScoreOut):
     segments = ScoreSegmentOut(many=True, required=False, help_text="With `segment_by`, in its order.")
 
 
-class VariableFiguresOut(NumbersOut):
+class VariableFiguresOut(AnalysisStatsOut):
     distribution = ResultEntryOut(
         many=True,
         help_text=(

@@ -30,10 +30,8 @@ from surveys.services.scripts.editing import Written
 
 TAG = "Scripts"
 _WRITES = (
-    "`violations` lists all errors at once. While the project is active, wording and images may change, "
-    "blocks and options may be added, options of choices and rankings reordered, `required` switched off, "
-    "and blocks moved that no respondent has seen. Any other change is `409 conflict`, and `violations` "
-    "lists the fields. Conversations that have begun continue with the new script."
+    "`violations` lists all errors at once. [What may change while the project is active]"
+    "(/docs/details#replace-the-script-of-a-project); any other change is `409 conflict`."
 )
 
 _changes_block = partial(
@@ -100,13 +98,7 @@ class RevisionOut(serializers.Serializer[Any]):
 class ConvertIn(serializers.Serializer[Any]):
     format = StrictChoiceField(
         converting.FORMATS,
-        help_text=(
-            "`xlsform`: a workbook (XLSX) as base64. `surveyjs`, `typeform` (a form as its interface returns "
-            "it), `formbricks`, `qualtrics` (`.qsf`): JSON. `limesurvey`: a survey's structure (`.lss`). "
-            "`redcap`: a data dictionary. `csv`: a question in each row, with columns such as `question`, "
-            "`type`, `options` (separated by `|` or `;`), `required`, `description` and `name`. `text`: "
-            "numbered questions, with their options on the lines below."
-        ),
+        help_text=("What `content` is: [the formats](/docs/move-to-colloquy#what-to-export-elsewhere)."),
     )
     content = StrictStringField(
         allow_blank=False,
@@ -155,12 +147,9 @@ class ScriptViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read the script of a project",
         description=(
-            "Returns the script. It can be sent back with `PUT` as it was read. The `ETag` is the script's "
-            "revision. `warnings` lists fields that are valid but may not do what the author expects.\n\nFor "
-            "role member, who may be a respondent, `correct_answer_ids`, `correct_answer_index`, "
-            "`correct_answer_indexes`, `score_values`, `calculated_formula`, `when_correct` and "
-            "`when_incorrect` are null, and `warnings` is empty. The `ETag` of what they read "
-            "is no revision, and matches no `If-Match`."
+            "Returns the script. It can be sent back with `PUT` as it was read. The `ETag` is its "
+            "revision. For role member, correct answers, points, formulas, and feedback are null, "
+            "`warnings` is empty, and the `ETag` matches no `If-Match`."
         ),
         parameters=[ScriptQuery],
         responses={200: ref("Script")},
@@ -179,10 +168,8 @@ class ScriptViewSet(OwnWorkViewSet):
         summary="Replace the script of a project",
         description=(
             "Blocks and options with an id are updated, those without an id are added, and those left out "
-            "are removed. If a block is renamed, references to it that this request does not change are "
-            "updated. Outro blocks stay; if they are sent with their id, their prompt, images and pause "
-            "change. The first write while scoring is on makes the scores count. A block that has answers "
-            "cannot change its type (`409 conflict`): leave it out, which archives it, and add another. "
+            "are removed. References to a renamed block are updated. A block that has answers cannot "
+            "change its type (`409 conflict`): leave it out and add another. "
             f"{_WRITES}"
         ),
         request={"application/json": ref("Script")},
@@ -219,16 +206,12 @@ class ScriptViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Have AI change the script",
         description=(
-            "Proposes a changed script by an instruction, and saves nothing: write `blocks` with `PUT`, with "
-            "the `ETag` of this response as `If-Match`. Blocks and options that stay keep their ids, and "
-            "what the instruction does not ask for stays as it is. The proposal passes the rules of scripts; "
-            "while the project is active, these allow other wording and additions.\n\n"
-            "The request waits for up to 60 seconds, or for less time if many requests are waiting. If "
-            "the proposal is not ready by then, the response is `503 unavailable` with `Retry-After`: send "
-            "the same request with the same `Idempotency-Key`, which joins the running work. It costs as "
-            "much as a script from an intent, and nothing if it fails or nobody fetches it within ten "
-            "minutes. If what the model wrote for an instruction cannot be used, the response is "
-            "`400 invalid_request` naming `instruction`. Where no model is connected (`local`), it is "
+            "Proposes a changed script by an instruction, and saves nothing: write `blocks` with `PUT`, "
+            "with this `ETag` as `If-Match`. Ids stay, and so does what the instruction does not ask for. "
+            "The request waits for up to 60 seconds; then it is `503` with `Retry-After`, and the same "
+            "request with the same `Idempotency-Key` joins the running work. It costs as much as a script "
+            "from an intent, and nothing if it fails or nobody fetches it within ten minutes. An "
+            "instruction that cannot be followed is `400`; where no model is connected (`local`), it is "
             "`409 conflict`."
         ),
         request=RevisionIn,
@@ -255,14 +238,10 @@ class ScriptViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Convert a questionnaire of another system",
         description=(
-            "Returns the blocks of a questionnaire, and saves nothing: write `blocks` with "
-            "`PUT .../script`, or as the `script` of a new project. `unmet` names what a script cannot say, "
-            "and where it stands in the source. Conditions and jumps become `show_when`, `hide_when` or "
-            "`precondition`; where one cannot be said, its block is always shown. Texts are taken in the "
-            "default language.\n\n"
-            "A body is at most 8 MiB (`413`). A content that is not of its format is `400 invalid_request` "
-            "naming `content`. While others are being converted, the response is `503 unavailable` with "
-            "`Retry-After`."
+            "Returns the blocks of a questionnaire, and saves nothing: write `blocks` with `PUT "
+            ".../script`, or as the `script` of a new project. `unmet` names what a script cannot say. A "
+            "content that is not of its format is `400` naming `content`; while others are being "
+            "converted, it is `503`. [Formats, and what changes on the way](/docs/move-to-colloquy)."
         ),
         request=ConvertIn,
         responses={200: ConvertedOut},

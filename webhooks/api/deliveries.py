@@ -116,10 +116,8 @@ class DeliveryViewSet(CommunityViewSet):
         tags=[TAG],
         summary="List a webhook's deliveries",
         description=(
-            "Returns the deliveries, newest first. A delivery is one event for one webhook, with the outcome "
-            "of its last attempt. Deliveries about responses to anonymous projects have random ids and times "
-            "rounded to the hour, or to the day if the project rounds to days, so their order reveals "
-            "nothing."
+            "Returns the deliveries, newest first: one event for one webhook, with the outcome of its last "
+            "attempt. Deliveries about responses to anonymous projects have random ids and rounded times."
         ),
         parameters=[DeliveriesIn],
         responses=DeliveryOut(many=True),
@@ -176,11 +174,10 @@ class DeliveryViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Deliver again",
         description=(
-            "Creates a new delivery of the same event to the same webhook, with the same body and "
-            "`webhook-id` and a new series of attempts. Works for any status of the earlier delivery, and "
-            "while the webhook is off. Once it arrives, earlier deliveries of the event to this webhook are "
-            "`delivered` too, and are not attempted again. Answers `409 conflict` if the body has been "
-            "deleted, 30 days after the event."
+            "Creates a new delivery of the same event to the same webhook, with the same `webhook-id` and "
+            "a new series of attempts, whatever the earlier one's status, and while the webhook is off. "
+            "Once it arrives, earlier deliveries of the event are `delivered` too. `409 conflict` if the "
+            "body has been deleted, 30 days after the event."
         ),
         request=None,
         responses={201: DeliveryOut},

@@ -59,24 +59,11 @@ class EventViewSet(CommunityViewSet):
         tags=["Events"],
         summary="List events",
         description=(
-            "Returns every event of the last 30 days, whether a webhook listened or not; by the time at "
-            "which it was emitted and, at equal times, by id, newest first unless `order` says otherwise. "
-            "The elements are the bodies that webhooks receive. To continue where an earlier call stopped, "
-            "send the last id as `after`, with the same `order`. A page whose bodies reach 16 MB ends there, "
-            "with `has_more`.\n\nTo read new events without a webhook, poll with `order=asc`: begin with "
-            "`since`, then send the id of the last event that you have as `after`, at once while `has_more` "
-            "is true. An event is listed once the request that caused it is committed, with the time at "
-            "which that request came: an event may still appear before one that you have read. To miss none, "
-            "read the last minutes once more by `since` from time to time, and skip the ids that you know. "
-            "(An event on schedule, such as an opening, is listed by the time at which it was emitted; its "
-            "`timestamp` may be earlier.) For responses, `.../responses/changes` promises that nothing "
-            "appears behind its cursor. If `after` is no longer kept, it is `400 invalid_request`: begin "
-            "again with `since`.\n\nEvents about responses to anonymous projects have random ids, and times "
-            "rounded down to the hour, or to the day if the project rounds to days, so their order reveals "
-            "nothing. `since` and `until` compare with the rounded time, so such an event may be listed "
-            "behind events that you have read. The counts in events about analyses of anonymous projects are "
-            "deleted once they are delivered: then `data` is null. When a person's data is erased, it is "
-            "removed from events too. Needs the role admin."
+            "Returns the events of the last 30 days, as webhooks receive them. To poll, send `order=asc` "
+            "and `since`, then the id of the last event as `after`, at once while `has_more` is true. An "
+            "event may still appear before one that you have read: read the last minutes again by `since` "
+            "from time to time, and skip the ids that you know. If `after` is no longer kept, it is `400`: "
+            "begin again with `since`. [The order, and anonymous projects](/docs/details#list-events)."
         ),
         parameters=[EventsIn],
         responses=EventOut(many=True),

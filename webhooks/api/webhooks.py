@@ -54,9 +54,10 @@ class ChangedWebhookIn(serializers.Serializer[Any]):
         min_length=1,
         max_length=1000,
         required=False,
-        help_text="Ids of projects: of events about projects, their responses and analyses, only those about "
-        "these are sent. Other events, such as `member.erased`, are sent all the same. Null means all "
-        "projects.",
+        help_text=(
+            "Events about projects, their responses and analyses are sent for these alone, other events "
+            "all the same. Null means all projects."
+        ),
     )
     name = StrictTextField(max_length=200, allow_null=True, required=False)
     is_active = StrictBooleanField(
@@ -161,9 +162,7 @@ class WebhookViewSet(CommunityViewSet):
         operation_id="webhooks_list",
         tags=[TAG],
         summary="List webhooks",
-        description=(
-            "Returns the webhooks, newest first. Every operation on webhooks requires the role admin."
-        ),
+        description="Returns the webhooks, newest first.",
         parameters=[PageIn],
         responses=WebhookOut(many=True),
         examples=[OpenApiExample("One webhook", examples.WEBHOOK, response_only=True)],
@@ -177,10 +176,9 @@ class WebhookViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Register a webhook",
         description=(
-            "Sends the community's `events` to `url` from now on, as described under Webhooks in the "
-            "introduction. Only this response contains `secret`, which verifies signatures. A URL with a "
-            "private address, in any spelling, is refused at once; the addresses that a host name resolves "
-            "to are checked at every attempt. A community can have 20 webhooks: one more is `409 conflict`."
+            "Sends the community's `events` to `url` from now on. Only this response contains `secret`, "
+            "which verifies signatures. A URL with a private address is refused. A community can have 20 "
+            "webhooks: one more is `409 conflict`. [Webhooks](/docs/receive-webhooks)."
         ),
         request=NewWebhookIn,
         responses={201: NewWebhookOut},
@@ -216,10 +214,9 @@ class WebhookViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Change a webhook",
         description=(
-            "Changes the fields that are sent. A new `url`, or `is_active` true, resets the count of 5 days "
-            "of failures and sets `disabled_reason` to null. When a webhook is switched on again, deliveries "
-            "that became due while it was off are sent as long as their bodies are kept. Events that "
-            "happened while it was off are not sent."
+            "Changes the fields that are sent. A new `url`, or `is_active` true, resets the count of "
+            "failures and `disabled_reason`. When a webhook is switched on again, deliveries that are due "
+            "are sent while their bodies are kept; events that happened while it was off are not."
         ),
         request=ChangedWebhookIn,
         responses=WebhookOut,
@@ -302,15 +299,11 @@ class WebhookViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Deliver many again",
         description=(
-            "Sends the events again whose deliveries to this webhook were made in a range of time, oldest "
-            "first, up to 20 a second, each once: for an endpoint that was down. Without `status` these are "
-            "the deliveries that did not arrive; an endpoint that took events and lost them sends "
-            '`"status": "delivered"`. A delivery that is `failed` is attempted now; otherwise a new one is '
-            "made, with the same body and `webhook-id`. Events that "
-            "are on their way at this moment are left out, so asking again at once sends nothing twice; "
-            "after they have arrived, it sends them once more. Works while the webhook is off. Bodies are "
-            "kept for 30 days, and older events are left out. More than 1,000 events are `409 conflict`: "
-            "choose a shorter time."
+            "Sends the events again whose deliveries were made in a range of time, oldest first, up to 20 "
+            "a second, each once. Without `status` these are the deliveries that did not arrive; "
+            "`delivered` is for an endpoint that lost them. The `webhook-id` stays. Events that are on "
+            "their way are left out. Works while the webhook is off. Bodies are kept for 30 days. More "
+            "than 1,000 events are `409 conflict`: choose a shorter time."
         ),
         request=RedeliverIn,
         responses={202: RedeliveredOut},

@@ -15,7 +15,7 @@ from communities.gate.idempotency import once
 from communities.gate.pagination import PageIn
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
-from xp.serializers import ABOUT_MEMBERS, ENTRY_EXAMPLE, MEMBER_EXAMPLE, TAG, MemberOut, XpEntryOut
+from xp.serializers import ENTRY_EXAMPLE, MEMBER_EXAMPLE, TAG, MemberOut, XpEntryOut
 from xp.services import awards, ledger, members
 
 MAX_XP_PER_AWARD = 1_000_000
@@ -88,8 +88,7 @@ class LedgerViewSet(CommunityViewSet):
             f"Gives a member XP, or takes it. `amount` is at most {MAX_XP_PER_AWARD:,} in either direction. "
             "A deduction stops at 0: `delta` is the actual change, and an entry is written even if that is "
             "0. The entry's kind is `admin_manual`, and its `actor_name` is the user of the key. "
-            "`409 conflict` if the member has left or the community's `use_xp` is false. Needs the role "
-            f"admin. {ABOUT_MEMBERS}"
+            "`409 conflict` if the member has left or the community's `use_xp` is false."
         ),
         request=AwardIn,
         responses={201: AwardOut},

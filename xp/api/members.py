@@ -23,7 +23,7 @@ from communities.models import Member
 from communities.services.people import memberships
 from communities.services.people.members import NoSuchMember
 from communities.services.people.memberships import NewMember
-from xp.serializers import ABOUT_MEMBERS, MEMBER_EXAMPLE, TAG, MemberOut
+from xp.serializers import MEMBER_EXAMPLE, TAG, MemberOut
 from xp.services import leaderboard, members
 
 FIRST_EXAMPLE = MEMBER_EXAMPLE | {"rank": 1}
@@ -158,12 +158,10 @@ class MemberViewSet(CommunityViewSet):
         tags=[TAG],
         summary="List members",
         description=(
-            f"Returns all members, including those who have left (see `left_at`). {ABOUT_MEMBERS}\n\n"
-            "In the order of ranks, members change places while you read, so pages may repeat some and leave "
-            "out others. To keep a copy, read all without `sort`, going on with the last id as `after`. "
-            "Later, read who has changed with `updated_after`, from a minute before your last reading on: "
-            "the time is that of the change, which others see a little later, and beside anonymous projects "
-            "it is rounded down. Erased members are not listed: see the event `member.erased`."
+            "Returns all members, including those who have left (see `left_at`). In the order of ranks, "
+            "members change places while you read. To keep a copy, read all without `sort`, with the last id "
+            "as `after`; later, read who has changed with `updated_after`, from a minute before your last "
+            "reading on. Erased members are told by the event `member.erased`."
         ),
         parameters=[MembersIn],
         responses=MemberOut(many=True),
@@ -191,7 +189,7 @@ class MemberViewSet(CommunityViewSet):
         operation_id="members_get",
         tags=[TAG],
         summary="Read a member",
-        description=f"Returns one member, also one who has left. {ABOUT_MEMBERS}",
+        description="Returns one member, also one who has left.",
         responses=MemberOut,
         examples=[OpenApiExample("A member", MEMBER_EXAMPLE, response_only=True)],
     )
@@ -203,11 +201,10 @@ class MemberViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Add members",
         description=(
-            "Adds one member, or up to 100 at once as `members`, of whom any fault refuses all. A member who "
-            "has the `platform_id` already, also one who has left, is returned unchanged: one alone with "
-            "`200`, and many with `201` if at least one is new. Whether other communities know the account "
-            "changes nothing: until its owner signs in with it or acts in your community, you read about "
-            "this person only what you wrote, and `user_id` may change then. Needs the role admin."
+            "Adds one member, or up to 100 at once as `members`, of whom any fault refuses all. A member "
+            "who has the `platform_id` already is returned unchanged: one alone with `200`, many with "
+            "`201` if at least one is new. What you read about a person is what you wrote, until they sign "
+            "in or act in your community; `user_id` may change then."
         ),
         request=PolymorphicProxySerializer(
             component_name="NewMemberOrMembers",
@@ -254,11 +251,10 @@ class MemberViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Change a member",
         description=(
-            "Changes what is sent. It is `409 conflict` for a member who has left, to take the access of the "
-            "community's only admin, and for a `platform_id` that another member has, or of a person who "
-            "signs in or has acted in your chat: those accounts are theirs. Open invitations by mail that "
-            "an admin sent end if they give more than the access `member` and the admin gets a lower "
-            "access. Needs the role admin."
+            "Changes what is sent. `409 conflict` for a member who has left, for the access of the only "
+            "admin, and for a `platform_id` that another member has, or of a person who signs in or has "
+            "acted in your chat. A lower access ends the invitations that the admin sent and may no longer "
+            "give."
         ),
         request=MemberIn,
         responses=MemberOut,

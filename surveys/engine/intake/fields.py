@@ -159,15 +159,13 @@ OPTION = ObjectType(
         ),
         "is_other": FieldSpec(
             BooleanType(),
-            "On `single_punch` and `multi_punch`, at most one option of a block: whoever chooses it writes a "
-            "text of up to 500 characters, which the answer carries as `other_text`. It remains at the end "
-            "of a shuffle.",
+            "On `single_punch` and `multi_punch`, at most one option of a block: whoever chooses it writes "
+            "a text of up to 500 characters (`other_text`).",
         ),
         "image_url": FieldSpec(
             _PICTURE,
-            "On choices and rankings: a picture that pages draw with the label. It is fetched once, and "
-            "respondents see our copy, or the label alone while there is none. Chat shows the label. At most "
-            "30 options of a block and 200 of a script have pictures.",
+            "On choices and rankings: a picture that pages draw with the label, from our copy. At most 30 "
+            "options of a block and 200 of a script have pictures.",
             example="https://example.com/knight.png",
         ),
         "image_alt": FieldSpec(
@@ -202,9 +200,9 @@ ACTION_CONFIG = ObjectType(
     {
         "xp_amount": FieldSpec(
             IntegerType(0, MAX_XP),
-            "The XP that `give_xp` awards. `give_xp` needs either this or `source_key`. In a script that a "
-            "creator writes, all `give_xp` blocks together can give at most 1,000 in one completion (an "
-            "operator may set another limit); admins write more.",
+            "The XP that `give_xp` awards, which needs this or `source_key`. In a script that a creator "
+            "writes, all `give_xp` blocks give at most 1,000 in one completion (an operator may set "
+            "another limit).",
             example=50,
         ),
         "source_key": FieldSpec(
@@ -266,10 +264,9 @@ BLOCK = ObjectType(
         ),
         "prompt": FieldSpec(
             TextType(MAX_PROMPT),
-            "The text shown. It may be empty only on a `calculated_block`. Pages and chat draw a little "
-            "Markdown: `**bold**`, `*italics*`, `[links](https://example.org)`, and lists of lines that "
-            "begin with `- ` or `1. `; so they do in descriptions and feedback. The value of a token has at "
-            "most 500 characters, and the text with all values 8,000; an ellipsis follows what is cut.",
+            "The text shown; empty only on a `calculated_block`. A little Markdown is drawn: `**bold**`, "
+            "`*italics*`, `[links](https://example.org)`, lists. The value of a token has at most 500 "
+            "characters, the text with all values 8,000.",
             nullable=False,
             required=True,
             example="Do you play e4?",
@@ -283,9 +280,8 @@ BLOCK = ObjectType(
         ),
         "group": FieldSpec(
             _text(MAX_GROUP),
-            "A title that neighbouring blocks share: they have the same type and equal options, or the same "
-            "points. Pages ask them on one screen below it, with a row for each; in chat and over the "
-            "interface they are asked one by one. It has no tokens.",
+            "A title that neighbouring blocks of the same type and with equal options, or the same points, "
+            "share. Pages ask them on one screen, with a row for each. It has no tokens.",
             example="How satisfied are you with …",
             only_on=GROUPED,
         ),
@@ -316,18 +312,15 @@ BLOCK = ObjectType(
         "video_url": FieldSpec(
             TextType(2_048, empty_is_null=True, verbatim=True, check=_video_problem, format="uri"),
             "A video on YouTube or Vimeo, by the address of its page. Pages load it once the respondent "
-            "presses a button, with `image_url` on the button if there is one, and link to its page. In chat "
-            "it is a link.",
+            "presses a button. In chat it is a link.",
             example="https://www.youtube.com/watch?v=aqz-KE-bpKQ",
             only_on=frozenset({"content_block"}),
         ),
         "options": FieldSpec(
             ListType(OPTION, MAX_MENU_OPTIONS),
             "Required on single punch, multi punch and ranking (2 to 20 items); on scales one for each "
-            "point, or none. At most 100, or 1,000 on a `single_punch` with `answer_style` `select_menu`, "
-            "and 20,000 in a script; at most 25 if the project is delivered by chat. Labels (else values) "
-            "and emoji have at most 25,000 characters together, and the block at most 60,000 bytes as JSON "
-            "in a step; with more than 100 options 60,000 characters and 250,000 bytes.",
+            "point, or none. At most 100, or 1,000 on a `single_punch` with `answer_style` `select_menu`; "
+            "20,000 in a script, and 25 in chat. [Limits of their texts](/docs/details#options).",
             only_on=WITH_ITEMS | SCALES,
         ),
         "min": FieldSpec(
@@ -347,10 +340,9 @@ BLOCK = ObjectType(
         ),
         "format": FieldSpec(
             ChoiceType(FORMATS),
-            "How an answer is written: `line` (no line breaks), `email`, `url` (begins with `http://` or "
-            "`https://`), `phone` (5 to 20 digits, with `+ ( ) - .` and spaces) or `date` (`2026-01-31`; "
-            "conditions compare dates by `<`, `<=`, `>` and `>=`). Other answers are refused with `invalid`. "
-            "Null takes any text.",
+            "How an answer is written: `line`, `email`, `url`, `phone` (5 to 20 digits, with `+ ( ) - .` "
+            "and spaces) or `date` (`2026-01-31`). Other answers are refused with `invalid`. Null takes "
+            "any text.",
             example="email",
             only_on=frozenset({"open_text"}),
         ),
@@ -374,23 +366,22 @@ BLOCK = ObjectType(
         ),
         "correct_answer_ids": FieldSpec(
             ListType(IntegerType(1, MAX_ID), MAX_OPTIONS),
-            "The id of the correct option. On `multi_punch` the ids of all correct options: an answer is "
-            "right if it chooses exactly these. Graded only if scoring is enabled.",
+            "The ids of the correct options; an answer of several is right if it chooses exactly these. "
+            "Graded only if scoring is enabled.",
             only_on=CHOICES | SCALES,
             example=[311],
         ),
         "correct_answer_index": FieldSpec(
             IntegerType(0, MAX_MENU_OPTIONS - 1),
-            "The correct option's index in the `options` sent with it, for the first write, when there are "
-            "no ids yet. Of several correct options it is the first. Ignored beside `correct_answer_ids`.",
+            "The correct option's index in the `options` sent with it, for the first write. Of several the "
+            "first. Ignored beside `correct_answer_ids`.",
             only_on=CHOICES | SCALES,
             deprecated=True,
         ),
         "correct_answer_indexes": FieldSpec(
             ListType(IntegerType(0, MAX_MENU_OPTIONS - 1), MAX_OPTIONS),
-            "The indexes of the correct options in the `options` sent with them, for the first write, when "
-            "there are no ids yet; on `multi_punch` there may be several. Ignored beside "
-            "`correct_answer_ids`.",
+            "The indexes of the correct options in the `options` sent with them, for the first write. "
+            "Ignored beside `correct_answer_ids`.",
             only_on=CHOICES | SCALES,
             example=[0, 2],
         ),
@@ -417,9 +408,8 @@ BLOCK = ObjectType(
         ),
         "follow_ups": FieldSpec(
             IntegerType(0, MAX_FOLLOW_UPS),
-            "How many further questions a model may ask about a short answer, one after the other. Null "
-            "means 0. They are asked only where a model is at work. Not allowed on anonymous projects, nor "
-            "with a `format` other than `line`.",
+            "How many further questions a model may ask about a short answer. Null means 0. Not on "
+            "anonymous projects, nor with a `format` other than `line`.",
             only_on=frozenset({"open_text"}),
         ),
         "calculated_formula": FieldSpec(

@@ -79,7 +79,6 @@ from colloquy_client.types import (
     ProjectList,
     ProjectParticipation,
     ProjectPatch,
-    ProjectRequest,
     ProjectsListSort,
     QuestionRequest,
     ReadingRequest,
@@ -371,7 +370,7 @@ def projects_get(project_id: str) -> Call[Project]:
 
 
 def projects_put(
-    project_id: str, body: ProjectRequest | None = None, *, if_match: str | None = None
+    project_id: str, body: ProjectPatch | None = None, *, if_match: str | None = None
 ) -> Call[Project]:
     """Change a project."""
     return Call("PUT", f"projects/{segment(project_id)}", body=body, if_match=if_match)

@@ -218,23 +218,6 @@ class AnalysisRankingItem(TypedDict):
     ranked_count: float
 
 
-class AnalysisScore(TypedDict):
-    lower_quartile: NotRequired[float | None]
-    median: NotRequired[float | None]
-    upper_quartile: NotRequired[float | None]
-    standard_deviation: NotRequired[float | None]
-    count: int
-    weighted_count: NotRequired[float]
-    mean: float | None
-    min: float | None
-    max: float | None
-    distribution: list[Range]
-    max_score: float | None
-    score_correct: ScoreCorrect | None
-    key: str | None
-    name: str
-
-
 class AnalysisStats(TypedDict):
     lower_quartile: NotRequired[float | None]
     median: NotRequired[float | None]
@@ -248,24 +231,6 @@ class AnalysisStats(TypedDict):
 
 
 AnalysisStatus: TypeAlias = Literal["pending", "running", "completed", "failed"]
-
-
-class AnalysisVariable(TypedDict):
-    lower_quartile: NotRequired[float | None]
-    median: NotRequired[float | None]
-    upper_quartile: NotRequired[float | None]
-    standard_deviation: NotRequired[float | None]
-    count: int
-    weighted_count: NotRequired[float]
-    mean: float | None
-    min: float | None
-    max: float | None
-    distribution: list[ResultEntry]
-    block_id: int
-    name: str | None
-    is_text: bool
-    other_values: int
-    other_count: float
 
 
 class Answer(TypedDict):
@@ -511,11 +476,11 @@ class CommunitySettings(TypedDict):
     locale: str | None
     time_zone: str
     default_anonymous_mode: CommunitySettingsDefaultAnonymousMode | None
-    privacy_url: str | str | None
-    logo_url: str | str | None
-    accent_color: str | str | None
-    background_color: str | str | None
-    background_url: str | str | None
+    privacy_url: str | None
+    logo_url: str | None
+    accent_color: str | None
+    background_color: str | None
+    background_url: str | None
     font: Font | None
     corners: Corners | None
     use_xp: bool | None
@@ -537,11 +502,11 @@ class CommunitySettingsPatch(TypedDict):
     locale: NotRequired[str | None]
     time_zone: NotRequired[str]
     default_anonymous_mode: NotRequired[CommunitySettingsDefaultAnonymousMode | None]
-    privacy_url: NotRequired[str | str | None]
-    logo_url: NotRequired[str | str | None]
-    accent_color: NotRequired[str | str | None]
-    background_color: NotRequired[str | str | None]
-    background_url: NotRequired[str | str | None]
+    privacy_url: NotRequired[str | None]
+    logo_url: NotRequired[str | None]
+    accent_color: NotRequired[str | None]
+    background_color: NotRequired[str | None]
+    background_url: NotRequired[str | None]
     font: NotRequired[Font | None]
     corners: NotRequired[Corners | None]
     use_xp: NotRequired[bool | None]
@@ -606,7 +571,7 @@ class ConversationRequest(TypedDict):
     external_id: NotRequired[str | None]
     display_name: NotRequired[str | None]
     metadata: NotRequired[dict[str, str] | None]
-    language: NotRequired[str | str | None]
+    language: NotRequired[str | None]
     consent: NotRequired[bool | None]
 
 
@@ -666,13 +631,12 @@ class CrossDivision(TypedDict):
     is_multiple: bool
 
 
-class CrossSegment(TypedDict):
+class Segment(TypedDict):
     option_id: int | None
     value: str
     label: str | None
     count: int
     weighted_count: NotRequired[float]
-    percentage: float
 
 
 class CrossTable(TypedDict):
@@ -716,7 +680,7 @@ class DashboardRequest(TypedDict):
     title: NotRequired[str]
     block_ids: list[int]
     where: NotRequired[str | None]
-    weight_by: NotRequired[str | str | None]
+    weight_by: NotRequired[str | None]
     is_shared: NotRequired[bool]
 
 
@@ -747,24 +711,6 @@ class DeliveryList(TypedDict):
 
 
 DeliveryStatus: TypeAlias = Literal["pending", "delivered", "failed", "abandoned"]
-
-
-class DeliveryWithBody(TypedDict):
-    id: str
-    webhook_id: str
-    event_type: str
-    event_id: str
-    status: DeliveryStatus
-    attempt_count: int
-    response_status: int | None
-    response_body: str | None
-    last_attempt_at: str | None
-    next_retry_at: str | None
-    created_at: str
-    error: str | None
-    attempts: list[Attempt]
-    payload: dict[str, Any] | None
-
 
 DisabledReason: TypeAlias = Literal["gone", "failing"]
 
@@ -982,7 +928,7 @@ class ImportedResponseRequest(TypedDict):
     provider: NotRequired[FiltersProvider | None]
     metadata: NotRequired[dict[str, str] | None]
     consent: NotRequired[ImportedConsentRequest | None]
-    language: NotRequired[str | str | None]
+    language: NotRequired[str | None]
     suspected: NotRequired[bool]
     answers: list[ImportedAnswerRequest]
     skipped_removed: NotRequired[list[int]]
@@ -992,13 +938,13 @@ ImportedResponseStatus: TypeAlias = Literal["completed", "partial"]
 
 
 class Invitation(TypedDict):
-    post_channel_id: NotRequired[str | str | None]
+    post_channel_id: NotRequired[str | None]
     ping_role_ids: NotRequired[list[str]]
     message: NotRequired[str | None]
-    thumbnail_url: NotRequired[str | str | None]
-    image_url: NotRequired[str | str | None]
-    border_color: NotRequired[str | str | None]
-    border_color_closed: NotRequired[str | str | None]
+    thumbnail_url: NotRequired[str | None]
+    image_url: NotRequired[str | None]
+    border_color: NotRequired[str | None]
+    border_color_closed: NotRequired[str | None]
     footer: NotRequired[str | None]
     embed_config: NotRequired[EmbedConfig | None]
     answer_button_label: NotRequired[str | None]
@@ -1103,26 +1049,6 @@ class MoveRequest(TypedDict):
     block_id: NotRequired[int | None]
 
 
-class NewApiKey(TypedDict):
-    id: str
-    community_id: str
-    user_id: str
-    name: str
-    description: str | None
-    key_prefix: str
-    role: Role | None
-    scope: Scope
-    mode: ApiKeyMode
-    is_active: bool
-    created_at: str
-    last_used_at: str | None
-    expires_at: str | None
-    rotated_at: str | None
-    rotated_by: str | None
-    rotated_by_name: str | None
-    key: str
-
-
 class NewApiKeyRequest(TypedDict):
     name: str
     description: NotRequired[str | None]
@@ -1142,7 +1068,7 @@ class NewMembersRequest(TypedDict):
     members: list[NewMemberRequest]
 
 
-class NewProject(TypedDict):
+class Project(TypedDict):
     id: str
     community_id: str
     name: str
@@ -1154,8 +1080,6 @@ class NewProject(TypedDict):
     presentation: Presentation | None
     scoring: Scoring
     generation: Generation | None
-    script: Script | None
-    credits_used: int
 
 
 class NewProjectRequest(TypedDict):
@@ -1178,7 +1102,7 @@ NewProjectStatus: TypeAlias = Literal["active", "inactive"]
 NewProjectType: TypeAlias = Literal["convo", "poll"]
 
 
-class NewWebhook(TypedDict):
+class Webhook(TypedDict):
     id: str
     community_id: str
     name: str | None
@@ -1190,7 +1114,6 @@ class NewWebhook(TypedDict):
     created_at: str
     updated_at: str
     disabled_reason: DisabledReason | None
-    secret: str
 
 
 class NewWebhookRequest(TypedDict):
@@ -1219,13 +1142,11 @@ class OpenTextSentiment(TypedDict):
     negative: float
 
 
-class OpenTextTheme(TypedDict):
+class SegmentTheme(TypedDict):
     title: str
     count: float
     percentage: float
     sentiment: Sentiment | None
-    description: str
-    quotes: list[str]
 
 
 class Option(TypedDict):
@@ -1395,29 +1316,15 @@ class Presentation(TypedDict):
     interviewer_id: NotRequired[int | None]
     branding: NotRequired[str | None]
     chart_emoji: NotRequired[str | None]
-    logo_url: NotRequired[str | str | None]
-    accent_color: NotRequired[str | str | None]
-    background_color: NotRequired[str | str | None]
-    background_url: NotRequired[str | str | None]
+    logo_url: NotRequired[str | None]
+    accent_color: NotRequired[str | None]
+    background_color: NotRequired[str | None]
+    background_url: NotRequired[str | None]
     font: NotRequired[Font | None]
     corners: NotRequired[Corners | None]
 
 
 PrivacyMode: TypeAlias = Literal["transparent", "semi-private", "anonymous"]
-
-
-class Project(TypedDict):
-    id: str
-    community_id: str
-    name: str
-    status: NewProjectStatus
-    info: ProjectInfo
-    settings: ProjectSettings
-    delivery: ProjectDelivery | None
-    rewards: Rewards | None
-    presentation: Presentation | None
-    scoring: Scoring
-    generation: Generation | None
 
 
 class ProjectDelivery(TypedDict):
@@ -1483,17 +1390,6 @@ class ProjectPatch(TypedDict):
     name: NotRequired[str]
 
 
-class ProjectRequest(TypedDict):
-    privacy_mode: NotRequired[PrivacyMode | None]
-    scoring_enabled: NotRequired[bool]
-    settings: NotRequired[ProjectSettingsRequest]
-    delivery: NotRequired[ProjectDelivery | None]
-    rewards: NotRequired[Rewards | None]
-    presentation: NotRequired[Presentation | None]
-    scoring: NotRequired[ScoringRequest | None]
-    name: NotRequired[str]
-
-
 class ProjectSettings(TypedDict):
     privacy_mode: PrivacyMode
     max_completes_per_user: int | None
@@ -1542,6 +1438,8 @@ class ProjectSettingsRequest(TypedDict):
 
 
 ProjectsListSort: TypeAlias = Literal["created_at", "-created_at", "name", "id"]
+
+Prompt: TypeAlias = str
 
 
 class QuestionRequest(TypedDict):
@@ -1651,28 +1549,6 @@ class ResponsesRequest(TypedDict):
     data: list[ImportedResponseRequest]
 
 
-class ResultBlock(TypedDict):
-    response_count: int | None
-    weighted_count: NotRequired[float]
-    distribution: list[AnalysisDistributionItem] | None
-    stats: AnalysisStats | None
-    ranking: list[AnalysisRankingItem] | None
-    nps: AnalysisNps | None
-    block_id: int
-    block_name: str | None
-    block_type: BlockType
-    prompt: str
-    position: int
-    is_archived: bool
-    drop_off: DropOff | None
-    since: NotRequired[str | None]
-    added_options: NotRequired[list[AddedOption]]
-    could_see_count: NotRequired[int | None]
-    histogram: NotRequired[Histogram | None]
-    open_text: OpenText | None
-    segments: NotRequired[list[BlockSegment]]
-
-
 _ResultEntry = TypedDict("_ResultEntry", {"from": "float | None"})
 
 
@@ -1691,43 +1567,6 @@ class ResultField(TypedDict):
     name: str
     other_values: int
     segments: NotRequired[list[FieldSegment]]
-
-
-class ResultScore(TypedDict):
-    lower_quartile: NotRequired[float | None]
-    median: NotRequired[float | None]
-    upper_quartile: NotRequired[float | None]
-    standard_deviation: NotRequired[float | None]
-    count: int
-    weighted_count: NotRequired[float]
-    mean: float | None
-    min: float | None
-    max: float | None
-    distribution: list[Range]
-    max_score: float | None
-    score_correct: ScoreCorrect | None
-    key: str | None
-    name: str
-    segments: NotRequired[list[ScoreSegment]]
-
-
-class ResultVariable(TypedDict):
-    lower_quartile: NotRequired[float | None]
-    median: NotRequired[float | None]
-    upper_quartile: NotRequired[float | None]
-    standard_deviation: NotRequired[float | None]
-    count: int
-    weighted_count: NotRequired[float]
-    mean: float | None
-    min: float | None
-    max: float | None
-    distribution: list[ResultEntry]
-    block_id: int
-    name: str | None
-    is_text: bool
-    other_values: int
-    other_count: float
-    segments: NotRequired[list[VariableSegment]]
 
 
 class Results(TypedDict):
@@ -1767,13 +1606,13 @@ class RevisionRequest(TypedDict):
 
 
 class Rewards(TypedDict):
-    discord_role_id: NotRequired[str | str | None]
-    achievement_id: NotRequired[str | str | None]
+    discord_role_id: NotRequired[str | None]
+    achievement_id: NotRequired[str | None]
     use_xp: NotRequired[bool | None]
     achievement_enabled: NotRequired[bool | None]
-    achievement_image_url: NotRequired[str | str | None]
+    achievement_image_url: NotRequired[str | None]
     achievement_name: NotRequired[str | None]
-    achievement_role_id: NotRequired[str | str | None]
+    achievement_role_id: NotRequired[str | None]
 
 
 Role: TypeAlias = Literal["admin", "creator", "member"]
@@ -1824,24 +1663,6 @@ class ScoreCorrect(TypedDict):
     min: float | None
     max: float | None
     max_score_correct: float | None
-
-
-class ScoreSegment(TypedDict):
-    option_id: int | None
-    value: str
-    label: str | None
-    lower_quartile: NotRequired[float | None]
-    median: NotRequired[float | None]
-    upper_quartile: NotRequired[float | None]
-    standard_deviation: NotRequired[float | None]
-    count: int
-    weighted_count: NotRequired[float]
-    mean: float | None
-    min: float | None
-    max: float | None
-    distribution: list[Range]
-    max_score: float | None
-    score_correct: ScoreCorrect | None
 
 
 class Scoring(TypedDict):
@@ -1944,14 +1765,6 @@ class SeenOption(TypedDict):
     image_alt: NotRequired[str]
 
 
-class Segment(TypedDict):
-    option_id: int | None
-    value: str
-    label: str | None
-    count: int
-    weighted_count: NotRequired[float]
-
-
 class SegmentBy(TypedDict):
     by: str
     title: str
@@ -1966,13 +1779,6 @@ class SegmentText(TypedDict):
     themes: list[SegmentTheme]
     sentiment: OpenTextSentiment | None
     analysed_count: int
-
-
-class SegmentTheme(TypedDict):
-    title: str
-    count: float
-    percentage: float
-    sentiment: Sentiment | None
 
 
 Sentiment: TypeAlias = Literal["positive", "neutral", "negative"]
@@ -2018,19 +1824,6 @@ class TemplateScoring(TypedDict):
     buckets: list[Bucket]
 
 
-class TemplateWithScript(TypedDict):
-    id: str
-    name: str
-    description: str
-    type: NewProjectType
-    category: Category
-    question_count: int
-    estimated_minutes: int
-    scoring_enabled: bool
-    scoring: TemplateScoring
-    script: Script
-
-
 class Theme(TypedDict):
     id: int
     title: str
@@ -2058,22 +1851,6 @@ class TokenRequest(TypedDict):
 class Unmet(TypedDict):
     where: str
     what: str
-
-
-class VariableSegment(TypedDict):
-    option_id: int | None
-    value: str
-    label: str | None
-    lower_quartile: NotRequired[float | None]
-    median: NotRequired[float | None]
-    upper_quartile: NotRequired[float | None]
-    standard_deviation: NotRequired[float | None]
-    count: int
-    weighted_count: NotRequired[float]
-    mean: float | None
-    min: float | None
-    max: float | None
-    distribution: list[ResultEntry]
 
 
 class VerifiedSource(TypedDict):
@@ -2136,20 +1913,6 @@ ViolationCode: TypeAlias = Literal[
 ]
 
 
-class Webhook(TypedDict):
-    id: str
-    community_id: str
-    name: str | None
-    url: str
-    events: list[str]
-    project_ids: list[str] | None
-    secret_prefix: str
-    is_active: bool
-    created_at: str
-    updated_at: str
-    disabled_reason: DisabledReason | None
-
-
 class WebhookList(TypedDict):
     data: list[Webhook]
     pagination: Pagination
@@ -2208,62 +1971,66 @@ XpEntrySourceKind: TypeAlias = Literal[
 
 class ActionBlock(BlockFields):
     type: Literal["action_block"]
-    prompt: str
+    prompt: Prompt
 
 
 class BlockPatch(BlockFields):
     type: NotRequired[BlockType]
-    prompt: NotRequired[str]
+    prompt: NotRequired[Prompt]
 
 
 class CalculatedBlock(BlockFields):
     type: Literal["calculated_block"]
-    prompt: str
+    prompt: Prompt
 
 
 class ContentBlock(BlockFields):
     type: Literal["content_block"]
-    prompt: str
+    prompt: Prompt
 
 
 class MultiPunchBlock(BlockFields):
     type: Literal["multi_punch"]
-    prompt: str
+    prompt: Prompt
 
 
 class NpsBlock(BlockFields):
     type: Literal["nps"]
-    prompt: str
+    prompt: Prompt
 
 
 class OpenNumericBlock(BlockFields):
     type: Literal["open_numeric"]
-    prompt: str
+    prompt: Prompt
 
 
 class OpenTextBlock(BlockFields):
     type: Literal["open_text"]
-    prompt: str
+    prompt: Prompt
 
 
 class OpinionScaleBlock(BlockFields):
     type: Literal["opinion_scale"]
-    prompt: str
+    prompt: Prompt
 
 
 class RankingBlock(BlockFields):
     type: Literal["ranking"]
-    prompt: str
+    prompt: Prompt
 
 
 class RatingBlock(BlockFields):
     type: Literal["rating"]
-    prompt: str
+    prompt: Prompt
 
 
 class SinglePunchBlock(BlockFields):
     type: Literal["single_punch"]
-    prompt: str
+    prompt: Prompt
+
+
+class ResultBlock(AnalysisBlock):
+    segments: NotRequired[list[BlockSegment]]
 
 
 class AnalysisCompletedEvent(EventFields):
@@ -2336,6 +2103,43 @@ class WebhookPingEvent(EventFields):
     data: PingEventData
 
 
+class AnalysisScore(AnalysisStats):
+    distribution: list[Range]
+    max_score: float | None
+    score_correct: ScoreCorrect | None
+    key: str | None
+    name: str
+
+
+class AnalysisVariable(AnalysisStats):
+    distribution: list[ResultEntry]
+    block_id: int
+    name: str | None
+    is_text: bool
+    other_values: int
+    other_count: float
+
+
+class ScoreSegment(AnalysisStats):
+    option_id: int | None
+    value: str
+    label: str | None
+    distribution: list[Range]
+    max_score: float | None
+    score_correct: ScoreCorrect | None
+
+
+class VariableSegment(AnalysisStats):
+    option_id: int | None
+    value: str
+    label: str | None
+    distribution: list[ResultEntry]
+
+
+class NewApiKey(ApiKey):
+    key: str
+
+
 class ChoiceAnswerRequest(ChoiceAnswer):
     block_id: int
     follow_up: NotRequired[int | None]
@@ -2347,6 +2151,15 @@ class ChoicesAnswerRequest(ChoicesAnswer):
 
 
 CreatedLinks: TypeAlias = NewLink | NewLinks
+
+
+class CrossSegment(Segment):
+    percentage: float
+
+
+class DeliveryWithBody(Delivery):
+    attempts: list[Attempt]
+    payload: dict[str, Any] | None
 
 
 class RankingAnswerRequest(RankingAnswer):
@@ -2370,6 +2183,21 @@ class SkippedAnswerRequest(SkippedAnswer):
 MemberOrMembers: TypeAlias = Member | Members
 
 NewMemberOrMembersRequest: TypeAlias = NewMemberRequest | NewMembersRequest
+
+
+class NewProject(Project):
+    script: Script | None
+    credits_used: int
+
+
+class NewWebhook(Webhook):
+    secret: str
+
+
+class OpenTextTheme(SegmentTheme):
+    description: str
+    quotes: list[str]
+
 
 ResponseChange: TypeAlias = Response | Deletion
 
@@ -2429,6 +2257,11 @@ class SeenSinglePunchBlock(SeenBlockFields):
     options: list[SeenItem]
 
 
+class TemplateWithScript(Template):
+    scoring: TemplateScoring
+    script: Script
+
+
 Block: TypeAlias = (
     SinglePunchBlock
     | MultiPunchBlock
@@ -2458,6 +2291,15 @@ WebhookEvent: TypeAlias = (
     | MemberErasedEvent
     | WebhookPingEvent
 )
+
+
+class ResultScore(AnalysisScore):
+    segments: NotRequired[list[ScoreSegment]]
+
+
+class ResultVariable(AnalysisVariable):
+    segments: NotRequired[list[VariableSegment]]
+
 
 AnswerRequest: TypeAlias = (
     ChoiceAnswerRequest
