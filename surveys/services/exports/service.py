@@ -73,7 +73,7 @@ def export(
     SPSS file that would be too large. Refuses a format that this installation does not write.
     """
     if options.format not in formats():
-        refuse("format", "not_available", _NOT_INSTALLED.format(options.format, _EXTRAS[options.format][0]))
+        refuse("format", "not_allowed", _NOT_INSTALLED.format(options.format, _EXTRAS[options.format][0]))
     script = partial(script_cache.script_of, project)
     selecting.refuse_faults(selection.where, script=script, solutions=options.solutions)
     options = replace(options, screened_out=selection.outcome == Conversation.SCREENED_OUT)
