@@ -49,7 +49,7 @@ def colours_of(picture: Image.Image) -> set[tuple[int, ...]]:
 def test_cards_and_charts_wait_a_second_for_others() -> None:
     """Rule 11.842."""
     browser = Client(raise_request_exception=False)
-    address = opened(Caller(), accent_color="4a6b2f")  # No other test draws this card, and the process keeps it.
+    address = opened(Caller(), accent_color="4a6b2f")  # No other test draws this card.
 
     with link_card._one_at_a_time.held("", timeout=0, busy="", retry_after=1):
         refused = browser.get(f"{address}/card.png")
