@@ -263,9 +263,9 @@ def test_an_erased_person_is_erased_from_it_too() -> None:
 # Large projects
 
 
-def _filled(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> tuple[Project, Project]:
+def _filled(caller: Caller, monkeypatch: pytest.MonkeyPatch, limit: str = "LARGE") -> tuple[Project, Project]:
     """A closed project with seven responses, of which three are a batch, and another with one."""
-    monkeypatch.setattr(projects, "LARGE", 3)
+    monkeypatch.setattr(projects, limit, 3)
     caller.post("/webhooks", {"url": "https://example.org/hook", "events": ["*"]})
     made = []
     for count in (7, 1):
@@ -280,10 +280,13 @@ def _filled(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> tuple[Project, P
     return made[0], made[1]
 
 
-def test_a_large_project_is_gone_at_once_and_deleted_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rule 12.573."""
+@pytest.mark.parametrize("limit", ["LARGE", "MUCH"])
+def test_a_large_project_is_gone_at_once_and_deleted_behind(
+    limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rules 12.573 and 12.840."""
     caller = Caller()
-    project, other = _filled(caller, monkeypatch)
+    project, other = _filled(caller, monkeypatch, limit)
 
     answer = caller.delete(f"/projects/{project.pk}")
     found = caller.get(f"/projects/{project.pk}").status_code
@@ -302,10 +305,13 @@ def test_a_large_project_is_gone_at_once_and_deleted_behind(monkeypatch: pytest.
     assert DeletedResponse.objects.filter(project_id=project.pk).count() == 7  # for readers of the feed
 
 
-def test_a_batch_that_fails_loses_nothing_and_goes_on_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rule 12.573."""
+@pytest.mark.parametrize("limit", ["LARGE", "MUCH"])
+def test_a_batch_that_fails_loses_nothing_and_goes_on_later(
+    limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rules 12.573 and 12.840."""
     caller = Caller()
-    project, _ = _filled(caller, monkeypatch)
+    project, _ = _filled(caller, monkeypatch, limit)
     caller.delete(f"/projects/{project.pk}")
     delete, left = projects.delete_some_responses, iter(range(1))
 
