@@ -66,6 +66,20 @@ def test_before_its_hour_is_over_nothing_is_settled() -> None:
     assert gifts.settle(at=timezone.now()) == 0
 
 
+def test_many_answers_are_settled_in_several_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 12.840."""
+    monkeypatch.setattr(anonymity, "ROWS_AT_ONCE", 4)
+    answered(Caller())  # two answers of each
+    before = contents()
+
+    assert anonymity.settle(at=timezone.now() + LATER) == 6
+
+    assert len(transactions(OF_ANSWERS)) > 1
+    after = contents()
+    assert after["answers"] == before["answers"]
+    assert all(each["is_settled"] for each in after["conversations"])
+
+
 def test_afterwards_no_transaction_wrote_both_of_people_and_of_answers() -> None:
     answered(Caller())
 

@@ -15,9 +15,10 @@ import hmac
 import os
 import struct
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate, chain
 from typing import Any
 
 import uuid_utils
@@ -60,6 +61,10 @@ _EXTREMES = ("min", "lower_quartile", "median", "upper_quartile", "standard_devi
 SILENCE = timedelta(hours=24)  # a running conversation is separated from its respondent after this time
 SETTLED_AT_ONCE = 5_000  # conversations in one transaction
 OTHERS_BESIDE = 200  # settled conversations of each project that are rewritten with the new ones
+# Rows of answers that one transaction rewrites at most, and as many of the others beside them. More would
+# take longer than a statement may, and then no answer of any community would ever be settled.
+ROWS_AT_ONCE = 200_000
+_ROWS = "octet_length(packed) / 8"  # of a conversation's answers, and more for numbers
 _PADDED_TO = 4096  # bytes: more than the effects of a move take, less than long picture addresses take
 # Respondent hash, user id (0: none), last seen in microseconds. The length is the same for everybody.
 _SEALED = struct.Struct(">32sqq")
@@ -71,10 +76,10 @@ _CONVERSATION = ", ".join(
 )
 _ANSWER = ", ".join(str(field.column) for field in Answer._meta.concrete_fields)
 # Ids are random, so the rows that follow a random id are a random choice.
-_OTHERS = """
-    SELECT other.id
+_OTHERS = f"""
+    SELECT other.id, other.rows, project.id
     FROM (SELECT DISTINCT project_id AS id FROM surveys_conversation WHERE id = ANY(%s)) project, LATERAL (
-        SELECT id FROM surveys_conversation
+        SELECT id, {_ROWS} AS rows FROM surveys_conversation
         WHERE project_id = project.id AND is_settled AND id > %s
         ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
     ) other
@@ -387,20 +392,31 @@ def settle(*, at: datetime) -> int:
     while True:
         with in_transaction, connection.cursor() as cursor:
             cursor.execute(
-                "SELECT c.id FROM surveys_conversation c JOIN surveys_project p ON p.id = c.project_id"
-                " WHERE NOT c.is_settled AND c.started_at < %s"
+                f"SELECT c.id, {_ROWS} FROM surveys_conversation c"
+                " JOIN surveys_project p ON p.id = c.project_id WHERE NOT c.is_settled AND c.started_at < %s"
                 " AND c.updated_at < CASE WHEN p.rounds_times_to_day THEN %s ELSE %s END"
                 " ORDER BY c.id LIMIT %s FOR KEY SHARE OF p SKIP LOCKED FOR UPDATE OF c SKIP LOCKED",
                 [hour, day, hour, SETTLED_AT_ONCE],
             )
-            ids = [row[0] for row in cursor.fetchall()]
+            due = cursor.fetchall()
+            ids = _fitting(due, ROWS_AT_ONCE)
             if ids:
                 cursor.execute(_OTHERS, [ids, _random_position(), OTHERS_BESIDE])
-                all_ids = [*ids, *(row[0] for row in cursor.fetchall())]
+                others: dict[int, list[tuple[uuid.UUID, int]]] = {}
+                for key, rows, project_id in cursor.fetchall():
+                    others.setdefault(project_id, []).append((key, rows))
+                beside = [_fitting(each, ROWS_AT_ONCE // len(others)) for each in others.values()]
+                all_ids = [*ids, *chain.from_iterable(beside)]
                 cursor.execute(_REWRITE, [all_ids, all_ids])
         settled += len(ids)
-        if len(ids) < SETTLED_AT_ONCE:
+        if len(ids) == len(due) < SETTLED_AT_ONCE:
             return settled
+
+
+def _fitting(conversations: Sequence[tuple[uuid.UUID, int]], most: int) -> list[uuid.UUID]:
+    """The first conversations whose answers have together at most so many rows, but for the last one."""
+    before = accumulate((rows for _, rows in conversations), initial=0)
+    return [key for (key, _), rows in zip(conversations, before, strict=False) if rows < most]
 
 
 def _random_position() -> uuid.UUID:

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import Q
+from django.db.models.functions import Length
 
 from communities import services as communities
 from communities.ground.actors import Actor
@@ -39,6 +40,7 @@ from webhooks.events import EventType
 
 DELETE_OVERDUE = "surveys.delete_overdue_projects"
 LARGE = 5_000  # conversations that one transaction deletes at most, but for the last ones
+MUCH = 200_000  # rows of answers that it deletes at most: a second of the database
 CANCEL_BULK = "surveys.cancel_bulk"
 SECONDS_TO_ASK_AGAIN = 30  # until the next question to the chat platform, if it cannot be reached
 
@@ -481,6 +483,7 @@ def delete_some_responses(project: Project, *, at: datetime) -> bool:
         "community": project.community_id,
         "at": at,
         "most": LARGE,
+        "rows": MUCH,
     }
     with connection.cursor() as cursor:
         for statement in _SOME_ROWS:
@@ -489,8 +492,10 @@ def delete_some_responses(project: Project, *, at: datetime) -> bool:
 
 
 def is_large(project: Project) -> bool:
-    own = Conversation.objects.filter(project_id=project.pk).order_by()
-    return len(own.values_list("pk", flat=True)[: LARGE + 1]) > LARGE
+    """Whether its conversations, or their answers, are too many for one transaction."""
+    first = Conversation.objects.filter(project_id=project.pk).order_by()[: LARGE + 1]
+    sizes = first.values_list(Length("packed"), flat=True)  # bytes, of which a row of an answer has eight
+    return len(sizes) > LARGE or sum(sizes) > 8 * MUCH
 
 
 def require_inactive(project: Project, *, at: datetime) -> None:
@@ -522,8 +527,16 @@ def _end_running_analyses(project: Project) -> None:
             wake(CANCEL_BULK, bulk_id=each.bulk_id)
 
 
-# Conversations in the order of their ids, which the index of a project's conversations has.
-_BATCH = "SELECT id FROM surveys_conversation WHERE project_id = %(project)s ORDER BY id LIMIT %(most)s"
+# Conversations in the order of their ids, which the index of a project's conversations has. A row of an
+# answer has eight bytes of `packed`.
+_BATCH = """
+    SELECT id FROM (
+        SELECT id, sum(size) OVER (ORDER BY id) - size AS before FROM (
+            SELECT id, octet_length(packed) / 8 AS size FROM surveys_conversation
+            WHERE project_id = %(project)s ORDER BY id LIMIT %(most)s
+        ) own
+    ) part WHERE before < %(rows)s
+"""
 _SOME_ROWS = (
     f"""
         INSERT INTO surveys_deletedresponse (response_id, community_id, project_id, changed_in, due_at)

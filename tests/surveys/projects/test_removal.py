@@ -1,6 +1,7 @@
 """Deletion with undo: hidden everywhere at once, restorable for ten minutes, then deleted with its events."""
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -147,7 +148,7 @@ def _ten_minutes_of_sweeps(job: Analysis) -> None:
         at = timezone.now() + timedelta(minutes=minute)
         jobs.give_up(Analysis, fail=worker.fail, at=at)
         assert job.pk not in jobs.waiting(Analysis, at=at)
-        worker.run(analysis_id=job.pk, now=lambda at=at: at)
+        worker.run(analysis_id=job.pk, now=partial(max, at, at))
 
 
 @pytest.mark.parametrize("status", ["pending", "running"])
@@ -263,9 +264,9 @@ def test_an_erased_person_is_erased_from_it_too() -> None:
 # Large projects
 
 
-def _filled(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> tuple[Project, Project]:
+def _filled(caller: Caller, monkeypatch: pytest.MonkeyPatch, limit: str = "LARGE") -> tuple[Project, Project]:
     """A closed project with seven responses, of which three are a batch, and another with one."""
-    monkeypatch.setattr(projects, "LARGE", 3)
+    monkeypatch.setattr(projects, limit, 3)
     caller.post("/webhooks", {"url": "https://example.org/hook", "events": ["*"]})
     made = []
     for count in (7, 1):
@@ -280,10 +281,13 @@ def _filled(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> tuple[Project, P
     return made[0], made[1]
 
 
-def test_a_large_project_is_gone_at_once_and_deleted_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rule 12.573."""
+@pytest.mark.parametrize("limit", ["LARGE", "MUCH"])
+def test_a_large_project_is_gone_at_once_and_deleted_behind(
+    limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rules 12.573 and 12.840."""
     caller = Caller()
-    project, other = _filled(caller, monkeypatch)
+    project, other = _filled(caller, monkeypatch, limit)
 
     answer = caller.delete(f"/projects/{project.pk}")
     found = caller.get(f"/projects/{project.pk}").status_code
@@ -302,10 +306,13 @@ def test_a_large_project_is_gone_at_once_and_deleted_behind(monkeypatch: pytest.
     assert DeletedResponse.objects.filter(project_id=project.pk).count() == 7  # for readers of the feed
 
 
-def test_a_batch_that_fails_loses_nothing_and_goes_on_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rule 12.573."""
+@pytest.mark.parametrize("limit", ["LARGE", "MUCH"])
+def test_a_batch_that_fails_loses_nothing_and_goes_on_later(
+    limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rules 12.573 and 12.840."""
     caller = Caller()
-    project, _ = _filled(caller, monkeypatch)
+    project, _ = _filled(caller, monkeypatch, limit)
     caller.delete(f"/projects/{project.pk}")
     delete, left = projects.delete_some_responses, iter(range(1))
 
