@@ -40,8 +40,8 @@ class Typed:
     consent: str = ""  # what the box of the project's `consent` sends, if it is ticked
 
 
-# Of a group that is drawn with one head for its options, in characters of 13 pixels.
-MOST_COLUMNS, LONGEST_WORD, LONGEST_HEAD = 5, 9, 24
+# Of a group that is drawn with one head for its options, in characters of 12 pixels: “Dissatisfied” fits.
+MOST_COLUMNS, LONGEST_WORD, LONGEST_HEAD = 5, 12, 24
 
 
 @dataclass(frozen=True, slots=True)
