@@ -142,6 +142,7 @@ def test_the_page_of_a_community_previews_its_brand(
     """Rule 6.197."""
     page = open_as(staff, f"/admin/communities/communitysettings/{staff.community.pk}/change/")
     preview = page.frame_locator("iframe")
+    expect(page.get_by_role("heading", name="Brand")).to_be_visible()
 
     page.get_by_role("textbox", name="Accent colour optional").fill("#ffee00")
     page.get_by_label("Corners").select_option("square")

@@ -2,6 +2,7 @@
 
 import re
 import uuid
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -86,12 +87,13 @@ def test_a_click_on_a_choice_goes_on_after_a_moment_and_a_key_does_not(windows):
 
 
 def test_where_the_button_is_needed_a_click_chooses_alone(windows):
-    page = None
-    for blocks, fields in (
+    cases: list[tuple[list[Any], dict[str, Any]]] = [
         ([COLOUR, LAST], {"advance_on_choice": False}),
         ([COLOUR], {"advance_on_choice": True}),
         ([{**COLOUR, "when_correct": "Yes."}, LAST], {"advance_on_choice": True, "scoring_enabled": True}),
-    ):
+    ]
+    page = None
+    for blocks, fields in cases:
         made = scenario.project(*blocks, **fields)
         if page:
             page.goto(f"/s/{made.slug}")
@@ -116,6 +118,7 @@ def test_consent_is_asked_for_before_the_first_answer_is_stored(windows, check_e
     page.get_by_text("green").click()
     go_on(page)
     expect(page.locator("#consent")).to_be_focused()
+    expect(page.get_by_text("Please tick the box to agree.")).to_be_visible()
     expect(control(page, "green")).to_be_checked()
     check_every_look(page)
     assert not Conversation.objects.exists()

@@ -1,4 +1,4 @@
-"""Pages in states of their own: consent, other ends, refusals, polls, and the brand of a community."""
+"""Pages in states of their own: other ends, refusals, polls and faces."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
@@ -17,7 +15,6 @@ from surveys.engine.script import Scale
 from surveys.models import Project
 from tests.support.browser.controls import choose, go_on, question
 from tests.support.surveys import scenario
-from tests.support.surveys.project_tabs import project_staff
 from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -39,19 +36,6 @@ def shoot(page: Page, name: str) -> None:
 def opened(windows: Any, made: Any, **options: Any) -> Page:
     page: Page = windows.open(f"/s/{made.slug}", **options)
     return page
-
-
-def test_the_consent_is_asked_for_and_missed(windows: Any, check_every_look: Check) -> None:
-    page = opened(windows, scenario.project(CHOICE, consent="I agree that **my answers** are kept."))
-    shoot(page, "state-consent")
-    check_every_look(page)
-
-    choose(page, "red")
-    go_on(page)
-
-    expect(page.get_by_text("Please tick the box to agree.")).to_be_visible()
-    shoot(page, "state-consent-missed")
-    check_every_look(page)
 
 
 def test_an_end_of_its_own(windows: Any, check_every_look: Check) -> None:
@@ -130,19 +114,4 @@ def test_faces_have_words_that_can_be_seen(windows: Any, check_every_look: Check
 
     expect(page.locator(".cells .point")).to_have_text(["1", "2", "3", "4", "5"])
     shoot(page, "state-faces")
-    check_every_look(page)
-
-
-def test_the_brand_of_a_community(windows: Any, check_every_look: Check) -> None:
-    staff = project_staff()
-    page = windows.open("")
-    name = settings.SESSION_COOKIE_NAME
-    page.context.add_cookies(
-        [{"name": name, "value": staff.client.cookies[name].value, "url": windows.address}]
-    )
-
-    page.goto(reverse("admin:communities_communitysettings_change", args=[scenario.community().pk]))
-
-    expect(page.get_by_role("heading", name="Brand")).to_be_visible()
-    shoot(page, "state-community-brand")
     check_every_look(page)
