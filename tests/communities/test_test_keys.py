@@ -22,7 +22,7 @@ from communities.models import (
     User,
 )
 from communities.services.inviting import invitations
-from communities.services.people import identities
+from communities.services.people import identities, platform_members
 from communities.services.tenants import communities
 from communities.services.trail import audit
 from communities.staff import failures
@@ -280,6 +280,19 @@ def test_people_of_the_live_side_are_joined_to_none_of_the__side(live: Caller) -
 
     assert not Member.objects.filter(user=own.user_id).exists()
     assert test.get(f"/members/{made.json()['id']}").status_code == 200
+
+
+def test_the_platform_is_never_asked_about_a_test_side(live: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 1.764."""
+    _test_key(live)
+    asked: list[int] = []
+    monkeypatch.setattr(platform_members, "_ask", lambda community_id, **_: asked.append(community_id))
+    owner = IdentityFactory.create().user_id
+
+    for community in (live.community, _side(live)):
+        platform_members.refresh(community_id=community.pk, user_id=owner, at=timezone.now())
+
+    assert asked == [live.community.pk]
 
 
 def test_a_persons_own_list_has_no_responses_to_tests(live: Caller) -> None:
