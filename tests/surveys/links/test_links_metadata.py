@@ -271,7 +271,7 @@ def test_a_link_of_an_anonymous_project_is_made_without(admin: Caller, anonymous
 def test_declared_values_have_a_limit_together(admin: Caller) -> None:
     def declared(length: int) -> Any:
         values = {f"f{n}": [f"{m:0>{length}}" for m in range(20)] for n in range(10)}
-        settings = {"privacy_mode": "anonymous", "hidden_fields": values}
+        settings = {"privacy_mode": "semi-private", "hidden_fields": values}
         return admin.post("/projects", {"name": "Long", "type": "convo", "settings": settings})
 
     assert declared(99).status_code == 201
