@@ -61,8 +61,8 @@ _EXTREMES = ("min", "lower_quartile", "median", "upper_quartile", "standard_devi
 SILENCE = timedelta(hours=24)  # a running conversation is separated from its respondent after this time
 SETTLED_AT_ONCE = 5_000  # conversations in one transaction
 OTHERS_BESIDE = 200  # settled conversations of each project that are rewritten with the new ones
-# Rows of answers that one transaction rewrites at most, and as many of the others beside them. More would
-# take longer than a statement may, and then no answer of any community would ever be settled.
+# Rows of answers that one transaction rewrites at most, and as many of the others beside them. A million
+# takes minutes, and several take longer than a statement may: then nobody's answers would be settled.
 ROWS_AT_ONCE = 200_000
 _ROWS = "octet_length(packed) / 8"  # of a conversation's answers, and more for numbers
 _PADDED_TO = 4096  # bytes: more than the effects of a move take, less than long picture addresses take
