@@ -206,4 +206,4 @@ def test_one_object_for_each_request_is_found() -> None:
     kept = functools.cache(lambda text: text)
 
     # Threads that other tests have left take and free some blocks at the same time.
-    assert growth(lambda number: kept(f"text {number}"), requests=1_000) > 900
+    assert growth(lambda number: kept(f"text {number}"), requests=1_000) > 500

@@ -21,7 +21,7 @@ from communities.ground.errors import InvalidRequest, Refusal
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.models import Project
 from surveys.services.exports.cells import FileOptions
-from surveys.services.exports.service import formats
+from surveys.services.exports.service import INSTALLED
 
 FORMATS = {
     "csv": "CSV",
@@ -107,7 +107,7 @@ def offered(page: ProjectPage, *, query: str, count: int) -> Offer:
     files = [
         (label, f"{address}?format={format}{AS_OFFERED.get(format, '')}{rest}")
         for format, label in FORMATS.items()
-        if format in formats()
+        if format in INSTALLED
     ]
     watch = reverse("admin:surveys_project_results_exported", args=[project.pk]) if count >= LARGE else ""
     return Offer(
@@ -116,7 +116,7 @@ def offered(page: ProjectPage, *, query: str, count: int) -> Offer:
         files=files,
         watch=watch,
         address=address,
-        tables=[(format, FORMATS[format]) for format in TABLES if format in formats()],
+        tables=[(format, FORMATS[format]) for format in TABLES if format in INSTALLED],
         filters=parse_qsl(query),
     )
 

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from functools import cache, partial
+from functools import partial
 from importlib.util import find_spec
 from typing import IO, Any
 
@@ -38,6 +38,10 @@ MEDIA_TYPES = {
 }
 # The formats that need an extra of the package, and the module that the extra installs.
 _EXTRAS = {"parquet": ("parquet", "pyarrow"), "sav": ("spss", "pyreadstat")}
+# The formats that this installation writes (rule 12.880).
+INSTALLED = frozenset(
+    each for each in MEDIA_TYPES if each not in _EXTRAS or find_spec(_EXTRAS[each][1]) is not None
+)
 CHUNK_BYTES = 65_536  # bytes
 MAX_NAME_BYTES = 120  # bytes
 CSV = FileOptions()
@@ -54,14 +58,6 @@ Rows = Iterator[Sequence[Any]]
 Progress = Callable[[int], None]
 
 
-@cache
-def formats() -> tuple[str, ...]:
-    """The formats that this installation writes (rule 12.880)."""
-    return tuple(
-        each for each in MEDIA_TYPES if each not in _EXTRAS or find_spec(_EXTRAS[each][1]) is not None
-    )
-
-
 def export(
     *, project: Project, options: FileOptions = CSV, selection: Selection = ALL, note: Progress | None = None
 ) -> File:
@@ -72,7 +68,7 @@ def export(
     chunk of a workbook with more columns than a spreadsheet can contain is refused, and of a workbook or an
     SPSS file that would be too large. Refuses a format that this installation does not write.
     """
-    if options.format not in formats():
+    if options.format not in INSTALLED:
         refuse("format", "not_allowed", _NOT_INSTALLED.format(options.format, _EXTRAS[options.format][0]))
     script = partial(script_cache.script_of, project)
     selecting.refuse_faults(selection.where, script=script, solutions=options.solutions)
