@@ -17,7 +17,6 @@ from surveys.services.imports import files
 from surveys.services.links import reminders
 from surveys.services.people import service as people
 from surveys.services.projects import removal, schedule
-from surveys.services.projects import service as projects
 from surveys.services.responses import changes, deletion
 from surveys.services.results import very_large
 
@@ -28,7 +27,7 @@ def open_and_close(**_later: object) -> None:
     schedule.open_and_close_due(at=timezone.now())
 
 
-@shared_task(name=projects.DELETE_OVERDUE)
+@shared_task(name=removal.DELETE_OVERDUE)
 def delete_overdue_projects(**_later: object) -> None:
     """Every half minute: delete for good the projects that staff deleted ten minutes ago, and large ones that
     were deleted over the interface.
@@ -112,7 +111,7 @@ def run_analysis(analysis_id: int, **_later: object) -> None:
     analysis.run(analysis_id=analysis_id)
 
 
-@shared_task(name=projects.CANCEL_BULK)
+@shared_task(name=removal.CANCEL_BULK)
 def cancel_bulk(bulk_id: str, **_later: object) -> None:
     """Once for each bulk whose project was deleted: stop it."""
     analysis.cancel_bulk(bulk_id)

@@ -8,7 +8,7 @@ from surveys.services.ai_work import generation
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.conversations import further, places
 from surveys.services.imports import files
-from surveys.services.projects import service as projects
+from surveys.services.projects import removal
 from surveys.services.results import very_large
 from webhooks.services.outbox import DELIVER
 from xp.services import role_grants
@@ -22,7 +22,7 @@ WOKEN_ON_DEMAND = {
     files.RUN,
     places.COUNT,
     further.ASK,
-    projects.CANCEL_BULK,
+    removal.CANCEL_BULK,
     public_messages.SEND,
     public_messages.SUMMARIZE,
     public_messages.REMOVE,

@@ -25,7 +25,7 @@ from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.models import ProjectQuerySet
 from surveys.services.ai_work import from_intent
 from surveys.services.ground import access, lookup
-from surveys.services.projects import cloning, listing, opening, server_rules
+from surveys.services.projects import cloning, listing, opening, removal, server_rules
 from surveys.services.projects import service as projects
 from surveys.services.projects.service import CreatedProject
 from surveys.services.representations import script as script_json
@@ -278,7 +278,7 @@ class ProjectViewSet(OwnWorkViewSet):
     )
     @once
     def destroy(self, request: Request, project_id: int) -> Response:
-        projects.delete_project(actor=self.actor, project_id=project_id, at=self.at)
+        removal.delete_project(actor=self.actor, project_id=project_id, at=self.at)
         return Response(status=204)
 
     @extend_schema(

@@ -11,7 +11,7 @@ import pytest
 
 from communities.ground.errors import Conflict
 from surveys.models import Project
-from surveys.services.projects import opening, schedule
+from surveys.services.projects import opening, removal, schedule
 from surveys.services.projects import service as projects
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.concurrency import run_together
@@ -216,7 +216,7 @@ def test_without_any_tick_whoever_changes_the_project_tells_it(caller: Caller) -
     projects.update_project(**own, fields={"name": "Later"}, at=OPENING + SECOND)
     with pytest.raises(Conflict):
         opening.close_project(**own, at=CLOSING + SECOND)
-    projects.delete_project(**own, at=CLOSING + SECOND)
+    removal.delete_project(**own, at=CLOSING + SECOND)
 
     types = sorted(type for type, *_ in moments(caller))
     assert types == ["project.closed", "project.deleted", "project.opened", "project.updated"]

@@ -1,4 +1,4 @@
-"""Creating, changing and deleting projects. `opening` and `schedule` open and close projects."""
+"""Creating and changing projects. `opening` and `schedule` open and close them, `removal` deletes them."""
 
 from __future__ import annotations
 
@@ -9,39 +9,30 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
-from django.db import connection
 from django.db.models import Q
-from django.db.models.functions import Length
 
 from communities import services as communities
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import ChannelRequired, Conflict, Unavailable, refuse_all, violation
-from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
-from communities.ground.undo_period import UNDO_PERIOD
 from communities.models import CommunitySettings
 from communities.services.chat import guilds, installations
-from communities.services.people import project_grants
 from surveys.engine.intake.field_paths import stored_paths
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Block, Bucket, Script, Violation
 from surveys.models import Analysis, Conversation, PersonalLink, Project, buckets_in_order
 from surveys.models import Bucket as BucketRow
 from surveys.services import events, public_messages
-from surveys.services.ground import access, feed_order, history, lookup, metadata, script_settings
+from surveys.services.ground import access, history, lookup, metadata, script_settings
 from surveys.services.projects import fields as project_fields
-from surveys.services.projects import pictures, schedule, server_rules
+from surveys.services.projects import pictures, removal, schedule, server_rules
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import outro, planning
 from surveys.services.scripts.planning import NewScript
 from webhooks.events import EventType
 
-DELETE_OVERDUE = "surveys.delete_overdue_projects"
-LARGE = 5_000  # conversations that one transaction deletes at most, but for the last ones
-MUCH = 200_000  # rows of answers that it deletes at most: a second of the database
-CANCEL_BULK = "surveys.cancel_bulk"
 SECONDS_TO_ASK_AGAIN = 30  # until the next question to the chat platform, if it cannot be reached
 
 
@@ -392,11 +383,9 @@ def _change_privacy(project: Project, *, at: datetime) -> None:
     """
     if _has_responses(project):
         raise Conflict("`privacy_mode` cannot change once there are responses.")
-    _end_running_analyses(project)
+    removal.end_running_analyses(project)
     Analysis.objects.filter(project=project).delete()  # these cover responses that have been deleted
-    with connection.cursor() as cursor:  # Django's cascade would load every row; these have no answers yet
-        cursor.execute(_NOTE_DELETIONS, [project.community_id, at, project.pk])
-        cursor.execute("DELETE FROM surveys_conversation WHERE project_id = %s", [project.pk])
+    removal.delete_unanswered(project, at=at)
     links = PersonalLink.objects.filter(project=project)
     links.filter(used_at__isnull=False).update(used_at=None)
     if project.is_anonymous:  # links of anonymous projects have no metadata (`links/fields`)
@@ -444,141 +433,3 @@ def _settle_scoring(
         scripts.add_buckets(project.pk, names)
     project.revision += 1
     return []
-
-
-# --- Deleting -------------------------------------------------------------------------------------
-
-
-@in_transaction
-def delete_project(*, actor: Actor, project_id: int, at: datetime) -> None:
-    """Delete a project with its script, conversations and answers (rule 2.18). Refuses an active project.
-
-    The rows of a large project are deleted by a worker, and its event is written then; until then nobody
-    finds the project, and nobody can restore it (rule 12.573).
-    """
-    project = lookup.lock(actor=actor, project_id=project_id)
-    access.require_owner(actor=actor, project=project)
-    schedule.settle(project, at=at)
-    require_inactive(project, at=at)
-    if project.is_pending_at(at):
-        communities.count_projects(community_id=actor.community_id, active=-1)
-    history.record_deletion(Action.PROJECT_DELETED, project, actor=actor, at=at)
-    if is_large(project):
-        project.opens_at = project.closes_at = None
-        project.deleted_at = at - UNDO_PERIOD
-        project.save(update_fields=[*schedule.STATE, "deleted_at"])
-        wake(DELETE_OVERDUE)
-    else:
-        delete_locked(project, at=at)
-
-
-def delete_some_responses(project: Project, *, at: datetime) -> bool:
-    """Delete one batch of the conversations of a locked project that is deleted. Returns whether more are
-    left than `delete_locked` should delete.
-    """
-    if not is_large(project):
-        return False
-    values: Mapping[str, Any] = {
-        "project": project.pk,
-        "community": project.community_id,
-        "at": at,
-        "most": LARGE,
-        "rows": MUCH,
-    }
-    with connection.cursor() as cursor:
-        for statement in _SOME_ROWS:
-            cursor.execute(statement, values)
-    return True
-
-
-def is_large(project: Project) -> bool:
-    """Whether its conversations, or their answers, are too many for one transaction."""
-    first = Conversation.objects.filter(project_id=project.pk).order_by()[: LARGE + 1]
-    sizes = first.values_list(Length("packed"), flat=True)  # bytes, of which a row of an answer has eight
-    return len(sizes) > LARGE or sum(sizes) > 8 * MUCH
-
-
-def require_inactive(project: Project, *, at: datetime) -> None:
-    """Refuse to delete an active project."""
-    if project.is_live_at(at):
-        raise Conflict("An active project cannot be deleted: close it first.")
-
-
-def delete_locked(project: Project, *, at: datetime) -> None:
-    """Delete a project under its row lock. The caller has checked that it is neither live nor pending."""
-    deleted = Project.with_deleted.with_details().get(pk=project.pk)
-    events.project_changed(EventType.PROJECT_DELETED, deleted, at=at)
-    public_messages.ask_to_remove(project, at=at)
-    _end_running_analyses(project)
-    _delete_rows(project, at=at)
-    project_grants.forget_project(project_id=project.pk)
-    project.delete()
-
-
-def _end_running_analyses(project: Project) -> None:
-    """Return credits of running analyses, which are deleted with the project (rule 10.20). A provider stops
-    reading for them.
-    """
-    running = Analysis.objects.filter(Analysis.UNFINISHED, project=project)
-    unread = sum(each.unread_credits for each in running)
-    communities.return_credits(community_id=project.community_id, amount=unread)
-    for each in running:
-        if each.bulk_id is not None:
-            wake(CANCEL_BULK, bulk_id=each.bulk_id)
-
-
-# Conversations in the order of their ids, which the index of a project's conversations has. A row of an
-# answer has eight bytes of `packed`.
-_BATCH = """
-    SELECT id FROM (
-        SELECT id, sum(size) OVER (ORDER BY id) - size AS before FROM (
-            SELECT id, octet_length(packed) / 8 AS size FROM surveys_conversation
-            WHERE project_id = %(project)s ORDER BY id LIMIT %(most)s
-        ) own
-    ) part WHERE before < %(rows)s
-"""
-_SOME_ROWS = (
-    f"""
-        INSERT INTO surveys_deletedresponse (response_id, community_id, project_id, changed_in, due_at)
-        SELECT id, %(community)s, project_id, {feed_order.NOW}, %(at)s FROM surveys_conversation
-        WHERE id = ANY(ARRAY({_BATCH})) AND changed_in IS NOT NULL
-    """,
-    f"""
-        DELETE FROM surveys_reading WHERE conversation_id = ANY(ARRAY({_BATCH}))
-            AND block_id IN (SELECT id FROM surveys_block WHERE project_id = %(project)s)
-    """,
-    f"DELETE FROM surveys_answer WHERE conversation_id = ANY(ARRAY({_BATCH}))",
-    f"DELETE FROM surveys_conversation WHERE id = ANY(ARRAY({_BATCH}))",
-)
-_NOTE_DELETIONS = f"""
-    INSERT INTO surveys_deletedresponse (response_id, community_id, project_id, changed_in, due_at)
-    SELECT id, %s, project_id, {feed_order.NOW}, %s FROM surveys_conversation
-    WHERE project_id = %s AND changed_in IS NOT NULL
-"""
-
-
-def _delete_rows(project: Project, *, at: datetime) -> None:
-    """Delete tables that may contain millions of rows, each in one statement; the cascade deletes the rest.
-
-    The feed reports each response as deleted.
-
-    Django's cascade would load every row first. Constraints are checked at the commit, so any order of
-    deletions works.
-    """
-    of_project = "(SELECT id FROM surveys_block WHERE project_id = %s)"
-    statements = (
-        f"DELETE FROM surveys_reading WHERE block_id IN {of_project}",
-        f"DELETE FROM surveys_theme WHERE block_id IN {of_project}",
-        "DELETE FROM surveys_codebook WHERE project_id = %s",
-        "DELETE FROM surveys_conversation WHERE project_id = %s",
-        f"DELETE FROM surveys_answer WHERE block_id IN {of_project}",
-        "DELETE FROM surveys_completion WHERE project_id = %s",
-        "DELETE FROM surveys_tally WHERE project_id = %s",
-        f"DELETE FROM surveys_option WHERE block_id IN {of_project}",
-        "DELETE FROM surveys_block WHERE project_id = %s",
-    )
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0")  # otherwise a large project could never be deleted
-        cursor.execute(_NOTE_DELETIONS, [project.community_id, at, project.pk])
-        for statement in statements:
-            cursor.execute(statement, [project.pk])

@@ -18,7 +18,7 @@ from surveys.ai.provider import ProviderError
 from surveys.models import Analysis, Answer, Project, Reading
 from surveys.services.ai_work.analysis import bulk_readings, worker
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.projects import service as projects
+from surveys.services.projects import removal
 from surveys.tasks import cancel_bulk
 from tests.support.ai.api_key import KEY
 from tests.support.ai.improvisation import data_in
@@ -273,7 +273,7 @@ def test_a_deleted_project_cancels_its_bulk(
     """Rule 10.103."""
     caller, project, _ = begun
     woken: list[tuple[str, Any]] = []
-    monkeypatch.setattr(projects, "wake", lambda name, **values: woken.append((name, values)))
+    monkeypatch.setattr(removal, "wake", lambda name, **values: woken.append((name, values)))
     assert caller.post(f"/projects/{project.pk}/close").status_code == 200
     assert caller.delete(f"/projects/{project.pk}").status_code == 204
 

@@ -15,7 +15,7 @@ from communities.models import ChatInstallation, ChatTask
 from communities.services.chat import guilds
 from communities.staff.chat_choices import offer_channel
 from surveys.models import PublicMessage
-from surveys.services.projects import opening, server_rules
+from surveys.services.projects import opening, removal, server_rules
 from surveys.services.projects import service as projects
 from tests.support.chat.agent import labels_of, text_of
 from tests.support.chat.world import FORUM
@@ -63,7 +63,7 @@ def test_a_message_in_an_archived_thread_is_changed_and_closed_and_its_project_d
             assert labels_of(chat.message(thread)) == []
 
     thread.is_archived = True
-    projects.delete_project(actor=chat.actor, project_id=poll.pk, at=timezone.now())
+    removal.delete_project(actor=chat.actor, project_id=poll.pk, at=timezone.now())
     chat.work()
     assert thread.messages == {}
 

@@ -13,7 +13,7 @@ from communities.ground.errors import Conflict, NotFound, Refusal
 from surveys.models import Conversation, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
-from surveys.services.projects import service as projects
+from surveys.services.projects import removal
 from surveys.services.responses import service as responses
 from tests.support.actors import superuser_actor
 from tests.support.moments import LUNCHTIME
@@ -169,7 +169,7 @@ def test_deleting_a_project_and_answering_it_at_once_harm_neither():
 
 def _close_and_delete(made):
     Project.objects.filter(pk=made.pk).update(status="inactive")
-    projects.delete_project(actor=superuser_actor(), project_id=made.pk, at=LUNCHTIME)
+    removal.delete_project(actor=superuser_actor(), project_id=made.pk, at=LUNCHTIME)
 
 
 def test_a_response_deleted_while_it_is_answered():

@@ -16,7 +16,6 @@ from surveys.services.conversations import service as conversations
 from surveys.services.ground import jobs, lookup
 from surveys.services.people import service as people
 from surveys.services.projects import cloning, removal, schedule
-from surveys.services.projects import service as projects
 from surveys.services.responses import changes
 from surveys.services.results import shared
 from tests.support import caller as api
@@ -266,7 +265,7 @@ def test_an_erased_person_is_erased_from_it_too() -> None:
 
 def _filled(caller: Caller, monkeypatch: pytest.MonkeyPatch, limit: str = "LARGE") -> tuple[Project, Project]:
     """A closed project with seven responses, of which three are a batch, and another with one."""
-    monkeypatch.setattr(projects, limit, 3)
+    monkeypatch.setattr(removal, limit, 3)
     caller.post("/webhooks", {"url": "https://example.org/hook", "events": ["*"]})
     made = []
     for count in (7, 1):
@@ -314,7 +313,7 @@ def test_a_batch_that_fails_loses_nothing_and_goes_on_later(
     caller = Caller()
     project, _ = _filled(caller, monkeypatch, limit)
     caller.delete(f"/projects/{project.pk}")
-    delete, left = projects.delete_some_responses, iter(range(1))
+    delete, left = removal.delete_some_responses, iter(range(1))
 
     def fail_after_one(project: Project, *, at: datetime) -> bool:
         if next(left, None) is None:
@@ -322,7 +321,7 @@ def test_a_batch_that_fails_loses_nothing_and_goes_on_later(
         return delete(project, at=at)
 
     with monkeypatch.context() as patch:
-        patch.setattr(projects, "delete_some_responses", fail_after_one)
+        patch.setattr(removal, "delete_some_responses", fail_after_one)
         first = removal.delete_overdue(at=timezone.now())
     half = Conversation.objects.filter(project=project).count()
     second = removal.delete_overdue(at=timezone.now())
