@@ -60,7 +60,7 @@ def served(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         settings |= {"PORT": str(port), "HOME": str(home), "PATH": os.defpath, "AI_PROVIDER": "local"}
         terminal = Terminal(str(environment / "bin/colloquy"), "run", folder=home, environment=settings)
         try:
-            terminal.read_until(lambda: "Colloquy is running." in terminal.text)
+            terminal.read_until(lambda: "`colloquy reset`" in terminal.text)
             demo = json.loads((home / "var/demo.json").read_text())
             yield lambda path, body=None: _ask(demo, path, body)
             terminal.process.send_signal(signal.SIGINT)

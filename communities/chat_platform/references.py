@@ -57,8 +57,8 @@ class Reference:
     """The objects that a component refers to.
 
     `subject` is a conversation, or a project as a number in the same form (`of_project`). `step` is the
-    number of steps that the conversation had passed when the component was drawn, and of a vote the mark of
-    the privacy of which the message told. `arg` is an option's id or a point.
+    number of steps that the conversation had passed when the component was drawn. The `step` of a vote is
+    the mark of the privacy mode that the message named. `arg` is the id of an option, or a point.
     """
 
     op: Op

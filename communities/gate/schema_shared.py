@@ -141,7 +141,7 @@ def _allow_empty(field: Schema) -> None:
     """Describe a text that may also be empty as one text in place of two."""
     (text,) = (each for each in field.pop("oneOf") if each != _EMPTY_TEXT)
     if text.get("format") == "uri":
-        text["format"] = "uri-reference"  # of which the empty text is one
+        text["format"] = "uri-reference"  # an empty text is such a reference
     if pattern := text.get("pattern"):
         text["pattern"] = f"^({pattern.removeprefix('^').removesuffix('$')})?$"
     field |= text

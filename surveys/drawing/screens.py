@@ -84,17 +84,21 @@ def first(
     )
 
 
-def told_of(project: Project) -> tuple[str, str]:
-    """What a page tells before the first answer of who reads the answers and how they are handled: a mark for
-    its forms, and the sentences.
+def told_mark(project: Project) -> str:
+    """The mark in the forms of a page for what the page tells about privacy (`told_in_words`)."""
+    asks = further.asks(project, script_cache.script_of(project))
+    return f"{project.privacy_mode}.{project.keep_responses_days or 0}.{int(asks)}"
+
+
+def told_in_words(project: Project) -> str:
+    """Who reads the answers, whether an AI may ask about them, and when they are deleted, as a page tells it
+    before the first answer.
     """
     is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
     name = "members_read_this" if is_open else "team_reads_this"
     asks = further.asks(project, script_cache.script_of(project))
-    days = project.keep_responses_days
     told = [WORDS["is_anonymous" if project.is_anonymous else name], *([WORDS["ai_asks"]] if asks else [])]
-    sentences = " ".join([*told, privacy_words.deleted_after(days)]).rstrip()
-    return f"{project.privacy_mode}.{days or 0}.{int(asks)}", sentences
+    return " ".join([*told, privacy_words.deleted_after(project.keep_responses_days)]).rstrip()
 
 
 def consent_of(project: Project) -> Consent | None:

@@ -107,7 +107,7 @@ def _attempt(claimed: _Claimed, *, at: datetime) -> None:
         picture = encoding.encode(file, max_bytes=settings.PICTURE_BYTES, max_wait=SECONDS_TO_WAIT)
         _store(claimed, picture, at=at)
     except (_Failed, NotAPicture, Unavailable) as failure:
-        is_final = isinstance(failure, NotAPicture) or getattr(failure, "is_final", False)
+        is_final = failure.is_final if isinstance(failure, _Failed) else isinstance(failure, NotAPicture)
         number = claimed.attempt_count - 1
         _held(claimed).update(
             problem=str(failure)[:300],

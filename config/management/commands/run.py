@@ -38,7 +38,7 @@ Colloquy is running. Press Ctrl-C to stop it.
 
   curl -H 'X-API-Key: {api_key}' {site}/v1/communities/{community_id}/projects
 {notes}
-`make reset` deletes all data of this installation, to start over.
+`{reset}` deletes all data of this installation, to start over.
 """
 PAGES = {  # The pages by their role in the demo. An older demo may lack some of them.
     "survey": "Survey               {address}",
@@ -115,7 +115,10 @@ def _welcome_text(demo: dict[str, str], *, chat_page: str = "") -> str:
         notes += "\nWebhooks may use http and addresses of this machine, such as http://127.0.0.1:9000/.\n"
     if chat_page:
         notes += f"\nA chat platform of this machine, with a survey and a poll to answer: {chat_page}\n"
-    return WELCOME.format(site=site, pages="\n".join(pages), notes=notes, demo_file=demo_file(), **demo)
+    reset = "make reset" if settings.HOME_DIR == settings.BASE_DIR else "colloquy reset"
+    return WELCOME.format(
+        site=site, pages="\n".join(pages), notes=notes, demo_file=demo_file(), reset=reset, **demo
+    )
 
 
 def _is_for_this_machine() -> bool:

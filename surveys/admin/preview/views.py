@@ -95,7 +95,7 @@ def _page(opened: ProjectPage, template: str | None) -> Page:
 def _drawn(
     request: HttpRequest, current: Preview, page: Page, screen: Screen, *, is_fragment: bool
 ) -> HttpResponse:
-    told, _ = screens.told_of(current.project)
+    told = screens.told_mark(current.project)
     hidden = Hidden(seal=current.seal(), csrf=rendering.token(request), told=told)
     if screen.step is not None:
         screen = replace(

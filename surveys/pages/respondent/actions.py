@@ -47,9 +47,9 @@ def perform(visit: Visit) -> Outcome:
     if visit.request.POST.get("do") == forms.SHOW_PAST:
         return _show_past(visit)
     do = visit.request.POST.get("do", "answer")
-    mark, now = screens.told_of(visit.project)
-    if do in ANSWERING and visit.request.POST.get(forms.TOLD, mark) != mark:
-        return outcomes.again(visit, words.OTHER_PRIVACY.format(now=now))
+    told = visit.request.POST.get(forms.TOLD)
+    if do in ANSWERING and told not in (None, screens.told_mark(visit.project)):
+        return outcomes.again(visit, words.OTHER_PRIVACY.format(now=screens.told_in_words(visit.project)))
     try:
         return _perform(visit, do)
     except NotAgreed:  # the text was changed since this request read it

@@ -41,7 +41,7 @@ def of_request(request: HttpRequest, project: Project, arrival: Arrival, *, lang
     else:
         carried = NOTHING if arrival.is_carried else _in_cookie(request, project.slug)
     # The project may have become anonymous since the address was opened.
-    ahead = prefill.taken(project, carried)
+    ahead = prefill.allowed(project, carried)
     return replace(ahead, skips=False) if ahead.skips and not prefill.may_skip(project) else ahead
 
 

@@ -90,7 +90,7 @@ def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
         csrf="" if visit.arrival.is_carried else rendering.token(visit.request),
         owner=visit.owner_of_typed,
         handover=visit.handover,
-        told=screens.told_of(visit.project)[0],
+        told=screens.told_mark(visit.project),
     )
     if is_fragment:
         return rendering.fragment(visit.page, screen, hidden)

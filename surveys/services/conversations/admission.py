@@ -91,7 +91,7 @@ class Respondent:
     display_name: str = ""
     consents: bool = False
     agreed_to: int | None = None
-    told: str | None = None  # the privacy mode of which a page has told; None for others, who tell themselves
+    told: str | None = None  # the privacy mode that the page named; None where no page of ours was shown
     is_suspected: bool = False  # a program may be responding (rule 6.246)
     language: str = ""  # a tag: that of the page, of the person's client in chat, or sent by a caller
 

@@ -79,11 +79,11 @@ def of_address(*, project: Project, query: Query, language: str) -> Prefill:
     script = script_cache.script_of(project)
     found = _read(script, questions(project, script), query, language)
     texts = {each.block.id or 0: each.texts for each in found if each.use == Use.FILLED}
-    return taken(project, Prefill(texts, skips=_skips(project, query)))
+    return allowed(project, Prefill(texts, skips=_skips(project, query)))
 
 
-def taken(project: Project, ahead: Prefill) -> Prefill:
-    """The part of these answers that the project takes now: it may have become anonymous since."""
+def allowed(project: Project, ahead: Prefill) -> Prefill:
+    """The part of these answers that an address may fill in. The project may have become anonymous since."""
     if not project.is_anonymous or ahead == NOTHING:
         return ahead if ahead.texts else NOTHING
     seen = {block.id for block in script_cache.script_of(project).blocks if may_fill_in(project, block)}
