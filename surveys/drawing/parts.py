@@ -190,6 +190,7 @@ class Screen:
     consent: Consent | None = None  # asked for at the first step
     task: Task | None = None  # done before a first form is accepted
     answers_as: AnswersAs | None = None
+    tells_anew: bool = False  # the page from which the form came told other things about privacy
     asks_further: bool = False  # a model may ask about what is written, which stands beside who sees it
     has_lost_link: bool = False  # the page may still name the link's member
     status: int = 200

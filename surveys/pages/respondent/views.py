@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from communities.ground import brands
 from communities.ground.brands import Look
 from communities.ground.errors import NotFound
-from surveys.drawing import link_card, rendering, rewards, screens, theme
+from surveys.drawing import forms, link_card, rendering, rewards, screens, theme
 from surveys.drawing.parts import AnswersAs, Screen
 from surveys.drawing.rendering import Hidden
 from surveys.pages.respondent import actions, outcomes
@@ -84,13 +84,19 @@ def _answers_as(visit: Visit, screen: Screen) -> AnswersAs | None:
 def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
     if screen.copy is not None:
         visit.page = replace(visit.page, canonical="")
-    screen = replace(screen, answers_as=_answers_as(visit, screen), ahead=visit.packed_ahead)
+    told = screens.told_mark(visit.project)
+    screen = replace(
+        screen,
+        answers_as=_answers_as(visit, screen),
+        ahead=visit.packed_ahead,
+        tells_anew=visit.request.POST.get(forms.TOLD, told) != told,
+    )
     hidden = Hidden(
         seal=visit.seal,
         csrf="" if visit.arrival.is_carried else rendering.token(visit.request),
         owner=visit.owner_of_typed,
         handover=visit.handover,
-        told=screens.told_mark(visit.project),
+        told=told,
     )
     if is_fragment:
         return rendering.fragment(visit.page, screen, hidden)

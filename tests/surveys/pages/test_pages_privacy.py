@@ -91,6 +91,9 @@ def test_no_answer_is_taken_from_a_page_that_told_of_another_privacy(
 
     note = visitor.page.partition('role="status"')[2].partition("</p>")[0]
     assert TOLD[now] in note
+    above = visitor.page.partition('id="answers-as"')[2].partition("</div>")[0]
+    assert TOLD[now] in above
+    assert "hx-swap-oob" in above or not htmx
     assert not Conversation.objects.exists()
     visitor.send("go" if begins == "statement" else "answer", **answer)
     assert Conversation.objects.count() == 1
