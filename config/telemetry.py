@@ -14,7 +14,17 @@ from typing import Any
 from celery.signals import task_postrun, task_prerun
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, use_span
+from opentelemetry.context import Context
+from opentelemetry.trace import (
+    Link,
+    Span,
+    SpanKind,
+    Status,
+    StatusCode,
+    Tracer,
+    get_current_span,
+    use_span,
+)
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 SERVICE = "colloquy"
@@ -49,7 +59,11 @@ class TelemetryMiddleware:
         caller = TraceContextTextMapPropagator().extract(
             {"traceparent": request.META.get("HTTP_TRACEPARENT", "")}
         )
-        span = tracer().start_span(str(request.method), context=caller, kind=SpanKind.SERVER)
+        # Anybody can send a trace's id, and a flag that asks for no span: a request begins its own trace,
+        # which links to the caller's.
+        link = Link(get_current_span(caller).get_span_context())
+        links = [link] if link.context.is_valid else []
+        span = tracer().start_span(str(request.method), context=Context(), kind=SpanKind.SERVER, links=links)
         with use_span(span):
             response = self.get_response(request)
         _describe(span, request, response)

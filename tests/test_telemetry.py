@@ -24,7 +24,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.test import RequestFactory
 
 request = RequestFactory().get("/healthz?secret=answer", headers={{
-    "traceparent": "00-{TRACE}-{CALLER}-01", "X-API-Key": "secret", "X-Request-Id": "of-this-test",
+    "traceparent": "00-{TRACE}-{CALLER}-00", "X-API-Key": "secret", "X-Request-Id": "of-this-test",
 }})
 settings.ALLOWED_HOSTS = ["testserver"]
 handler = WSGIHandler()
@@ -71,7 +71,7 @@ def run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_collector_gets_spans_of_requests_and_tasks_without_their_texts(tmp_path: Path) -> None:
-    """Rule 12.591."""
+    """Rules 12.591, 12.930."""
     trace_service = pytest.importorskip("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
     received: list[bytes] = []
 
@@ -87,7 +87,8 @@ def test_a_collector_gets_spans_of_requests_and_tasks_without_their_texts(tmp_pa
     spans = {span.name: span for group in groups for scope in group.scope_spans for span in scope.spans}
     assert spans.keys() >= {"GET /healthz", "webhooks.remove_deleted"}
     request = spans["GET /healthz"]
-    assert (request.trace_id.hex(), request.parent_span_id.hex()) == (TRACE, CALLER)
+    assert (request.trace_id.hex() != TRACE, request.parent_span_id) == (True, b"")
+    assert [(link.trace_id.hex(), link.span_id.hex()) for link in request.links] == [(TRACE, CALLER)]
     assert {each.key for each in request.attributes} == {
         "http.route",
         "http.request.method",
