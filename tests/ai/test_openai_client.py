@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -17,6 +17,7 @@ import httpx2
 import pytest
 import structlog
 
+from surveys.ai.claude.client import ProviderClient as ClaudeClient
 from surveys.ai.models import schemas
 from surveys.ai.openai import OpenAIProvider
 from surveys.ai.openai import client as openai_client
@@ -403,3 +404,24 @@ def test_no_log_level_brings_content_or_the_key_into_the_log(
     assert "ai.asked" in caplog.text
     assert "Xanthippe" not in caplog.text
     assert KEY not in caplog.text
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_body_without_end_is_cut_off(status: int) -> None:
+    """Rule 10.930."""
+
+    def endless() -> Iterator[bytes]:
+        while True:
+            yield bytes(1_000_000)
+
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(status, content=endless()))
+    clients: tuple[Any, ...] = (openai_client.ChatClient, ClaudeClient)
+    for made in clients:
+        sdk = made(api_key=KEY, base_url=None)
+        hooks = sdk._client._client.event_hooks
+        sdk.close()
+        with httpx2.Client(transport=transport, event_hooks=hooks) as client:
+            with pytest.raises(httpx2.ReadError, match="too long"):
+                client.get("http://localhost")
+            with pytest.raises(httpx2.ReadTimeout):
+                client.get("http://localhost", timeout=0)

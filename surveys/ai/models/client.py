@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -29,6 +29,7 @@ from surveys.ai.spending import Spending
 PAUSES = (0.5, 2.0)  # The seconds before the second and before the third attempt.
 MAX_PAUSE = 8.0
 MAX_RESPONSE_BYTES = 2_000_000
+MAX_BULK_BYTES = 50_000_000
 SECONDS_TO_CONNECT = 5.0
 _MIN_SHARE_OF_TIME = 1 / 3  # An attempt starts only if this share of a request's seconds is left.
 
@@ -37,6 +38,34 @@ log = structlog.get_logger("colloquy.ai")
 
 # httpx2 logs a line for each request, which says less than our log line.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
+
+
+def bound_body(response: httpx2.Response) -> None:
+    """Let a body end with an error after so many bytes, and after the time that its request had for one read.
+
+    The SDKs read bodies of errors, and of results of bulks, to their end.
+    """
+    seconds = response.request.extensions["timeout"]["read"]
+    response.stream = _BoundedStream(response.stream, seconds, is_error=response.is_error)  # type: ignore[arg-type]
+
+
+class _BoundedStream(httpx2.SyncByteStream):
+    def __init__(self, stream: httpx2.SyncByteStream, seconds: float, *, is_error: bool) -> None:
+        self._stream = stream
+        self._ends_at = time.monotonic() + seconds
+        self._left = MAX_RESPONSE_BYTES if is_error else MAX_BULK_BYTES
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._stream:
+            self._left -= len(part)
+            if self._left < 0:
+                raise httpx2.ReadError("The response is too long.")
+            if time.monotonic() > self._ends_at:
+                raise httpx2.ReadTimeout("The response took too long.")
+            yield part
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 class StreamedResponse(Protocol):
