@@ -155,7 +155,8 @@ def step(
         group=view.step.group,
     )
     return Screen(
-        step=replace(widget, moves_on=_moves_on(view, widget)),
+        step=widget,
+        moves_on=_moves_on(view, widget),
         progress=progress_of(view),
         note=note,
         verdict=None if error else verdict_of(view),

@@ -135,7 +135,7 @@ class Visit:
     @property
     def seal(self) -> str:
         """The signed field of the next form."""
-        return browsers.seal(self.browser, slug=self.project.slug)
+        return browsers.seal(self.browser, self.arrival, slug=self.project.slug)
 
     @property
     def owner_of_typed(self) -> str:
