@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -330,6 +331,16 @@ def test_no_reading_fails_where_the_replica_cancels_it_or_dies_in_its_middle(
     reading()
     assert (changing.result(), places) == (None, [True, False])
 
+    monkeypatch.setattr(replica, "SECONDS_TO_ANSWER", 0.2)
+    with replica.instead_of_primary():
+        [[frozen]] = fetch_all("SELECT pg_backend_pid()")
+    os.kill(frozen, signal.SIGSTOP)
+    assert listed(caller, made) == 6
+    os.kill(frozen, signal.SIGCONT)
+    assert replica._last.state == State.UNAVAILABLE
+    monkeypatch.setattr(replica, "_last", replica._Last())
+
+    monkeypatch.setattr(replica, "SECONDS_TO_ANSWER", 10.0)
     monkeypatch.setattr(responses, "FIRST_BATCH", 2)
     project = Project.objects.get(pk=made["id"])
     batches = responses.batches(project=project, filters={})

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+import select
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,11 +18,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ParamSpec, TypeVar
 
+import psycopg
 import structlog
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.errors import QueryCanceled
+from psycopg.pq import ExecStatus
 
 ALIAS = "replica"
 P = ParamSpec("P")
@@ -40,6 +43,7 @@ class State(StrEnum):
 
 # For this time no reading of this process tries the replica again; then one does, before the others.
 SECONDS_TO_REST = {State.LAGGING: 1.0, State.UNAVAILABLE: 5.0, State.WRONG: 5.0}
+SECONDS_TO_ANSWER = 2.0  # A replica that does not say its position in this time is not read.
 # The position in the log that a commit has reached before its client is answered. Without
 # `synchronous_commit` the log is written a little later.
 _PRIMARY = """
@@ -117,9 +121,7 @@ def measure(*, max_wait: float = 0.0) -> Lag:
             cursor.execute(_PRIMARY)
             database, written = cursor.fetchone()
         while True:
-            with replica.cursor() as cursor:
-                cursor.execute(_REPLICA)
-                own, replayed, seconds = cursor.fetchone()
+            own, replayed, seconds = _position_of(replica)
             if own != database or replayed is None:
                 return Lag(State.WRONG)
             if replayed >= written:
@@ -132,6 +134,30 @@ def measure(*, max_wait: float = 0.0) -> Lag:
         replica.close()
         log.info("replica.unavailable", cause=type(error.__cause__ or error).__name__)
         return Lag(State.UNAVAILABLE)
+
+
+def _position_of(replica: BaseDatabaseWrapper) -> tuple[str, int | None, float | None]:
+    """The database's name, the position in the log, and the seconds, as a replica says them.
+
+    Raises OperationalError after SECONDS_TO_ANSWER. Statements of a cursor would wait for a process that is
+    frozen, or for a pooler without a server.
+    """
+    replica.close_if_health_check_failed()
+    replica.ensure_connection()
+    with replica.wrap_database_errors:
+        connection = replica.connection.pgconn
+        connection.send_query(_REPLICA.encode())
+        connection.flush()
+        poll = select.poll()
+        poll.register(connection.socket, select.POLLIN)
+        if not poll.poll(SECONDS_TO_ANSWER * 1000):
+            raise psycopg.OperationalError("The replica does not answer.")
+        result = connection.get_result()
+        if result is None or result.status != ExecStatus.TUPLES_OK:
+            raise psycopg.OperationalError("The replica does not say its position.")
+        connection.get_result()  # The end of the answer.
+    own, replayed, seconds = (result.get_value(0, column) for column in range(3))
+    return own.decode(), replayed and int(replayed), seconds and float(seconds)
 
 
 @contextmanager
@@ -168,8 +194,9 @@ def _leave(error: Exception, reading: str) -> None:
     """
     log.warning("replica.left", reading=reading, cause=type(error.__cause__ or error).__name__)
     replica = connections[ALIAS]
-    if not replica.is_usable():
-        replica.close()
+    is_away = replica.connection is None or replica.connection.closed
+    replica.close()  # Django would ask the server whether the connection still works, and wait for that.
+    if is_away:
         _note(State.UNAVAILABLE)
 
 
