@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 from django.db import connection
 
+from communities.ground.replica import from_replica
 from communities.ground.statements import Part, fetch_in_batches, fetch_rows
 from communities.ground.transactions import in_transaction, require_time
 from surveys.engine import packing
@@ -115,6 +116,7 @@ class AnswerCounts:
     weighted: AnswerCounts | None = None
 
 
+@from_replica
 def count_answers(
     project_id: int,
     stored: StoredScript,
@@ -420,6 +422,7 @@ def condition_of(project_id: int, selection: Selection, script: Script) -> tuple
     return (" AND ".join(["c.project_id = %s", *parts]), [project_id, *values]) if parts else ("", [])
 
 
+@from_replica
 def count_sets(
     project_id: int, selection: Selection, script: Script, sets: Mapping[int, Sequence[int]]
 ) -> Mapping[int, int]:
@@ -437,6 +440,7 @@ def count_sets(
     return dict(zip(sets, counts, strict=True))
 
 
+@from_replica
 def could_see(
     project_id: int,
     selection: Selection,
