@@ -315,7 +315,7 @@ class CommunityViewSet(viewsets.ViewSet):
 
     def _name_ignored(self, response: HttpResponse) -> None:
         if self.ignored:
-            response["X-Ignored-Fields"] = _as_header(self.ignored)
+            response["X-Ignored-Fields"] = _as_header(dict.fromkeys(self.ignored))
 
     @cached_property
     def _sent(self) -> dict[str, Any]:
@@ -452,7 +452,7 @@ def _refusal(violations: list[ViolationJson]) -> InvalidRequest:
     return InvalidRequest(f"{violations[0]['message']}{and_more(violations)}", violations=violations)
 
 
-def _as_header(paths: list[str]) -> str:
+def _as_header(paths: Iterable[str]) -> str:
     """Join paths in ASCII with commas, up to a length that servers and proxies accept."""
     header = ""
     for path in paths:
