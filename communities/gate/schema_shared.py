@@ -194,7 +194,11 @@ def _part_examples(schemas: Schema) -> None:
             continue
         example: Schema = schema["examples"][0]
         fields = {key: own["properties"][key] for key in example if key in own["properties"]}
-        shown = {key: name for key, field in fields.items() if example[key] and (name := _object_in(field))}
+        shown = {
+            key: name
+            for key, field in fields.items()
+            if isinstance(example[key], dict | list) and example[key] and (name := _object_in(field))
+        }
         whole = example if own is schema else {key: example[key] for key in fields}
         is_derived = own is not schema and "examples" in schemas[_name(schema["allOf"][0])]
         size = sum(len(json.dumps(example[key])) for key in shown)
@@ -207,8 +211,17 @@ def _part_examples(schemas: Schema) -> None:
                 target = schemas[shown[key]]
                 if isinstance(values[0], dict) and "examples" not in target:
                     target["examples"] = values[:1]
-            elif isinstance(example[key], str | list | dict) and example[key] and not _object_in(field):
+            elif _tells(example[key], field):
                 field["examples"] = [example[key]]
+
+
+def _tells(value: Any, field: Schema) -> bool:
+    """Whether a field's example tells more than its schema, of which the reference makes one otherwise."""
+    if _object_in(field) and not isinstance(value, str):
+        return not value
+    if isinstance(value, bool):
+        return not value
+    return bool(value) if isinstance(value, str | list | dict) else value not in (None, 1)
 
 
 def _object_in(field: Schema) -> str:
