@@ -100,6 +100,26 @@ def test_a_condition_keeps_the_parts_that_can_be_said():
     assert others == [part, part, "It is left out, because its condition is never true."]
 
 
+def test_a_calculation_without_its_questions_is_left_out_and_so_is_what_needs_it():
+    """Rule 3.961."""
+    survey = [
+        ["type", "name", "label", "relevant", "calculation"],
+        ["integer", "age", "How old?"],
+        ["calculate", "days", "", "", "today() - ${age}"],
+        ["calculate", "weeks", "", "", "${days} div 7"],
+        ["calculate", "months", "", "", "${age} * 12"],
+        ["text", "young", "So young?", "${weeks} < 8 and ${months} < 3"],
+    ]
+    found = converted("xlsform", workbook(survey=survey, choices=XLSFORM["choices"]))
+
+    assert list(by_name(found)) == ["age", "months", "young"]
+    assert by_name(found)["young"]["show_when"] == {"block": "months", "op": "lt", "value": 3}
+    assert [each["what"] for each in found["unmet"]][1:] == [
+        "It is left out: its formula needs “days”, which is no earlier question here.",
+        "A part of its condition cannot be said here and is left out: “weeks” is no question here.",
+    ]
+
+
 def test_an_xlsform_becomes_a_script():
     """Rules 3.170 and 3.171."""
     found = converted("xlsform", workbook(**XLSFORM))
