@@ -79,8 +79,11 @@ def as_blocks(questionnaire: Questionnaire) -> tuple[list[Json], list[dict[str, 
 
 
 def _kept(questionnaire: Questionnaire) -> Iterator[Item]:
-    """The items that can be blocks: as many as a script has, and of choices those with options."""
+    """The items that can be blocks: as many as a script has, of choices those with options, and of
+    calculations those whose questions are kept before them.
+    """
     kept = size = 0
+    answered = set[str]()
     left = questionnaire.left_out
     for item in questionnaire.items:
         item.text = _fitting(questionnaire, item, item.text, MAX_PROMPT, "text")
@@ -96,12 +99,19 @@ def _kept(questionnaire: Questionnaire) -> Iterator[Item]:
                 continue
             item.text = item.group or item.name or "…"
             questionnaire.miss(item.where, "The question has no text.")
+        lost = [key for key in _PIPED.findall(item.formula) if key.partition("|")[0] not in answered]
+        if lost:
+            what = f"It is left out: its formula needs “{cut(lost[0], 80)}”, which is no earlier question here."
+            questionnaire.miss(item.where, what)
+            continue
         own = len(item.text) + len(item.description) + sum(len(o.value) + len(o.label) for o in item.options)
         if kept == MAX_BLOCKS or size + own > MAX_TEXTS * 9 // 10:
             left += 1
             continue
         kept += 1
         size += own
+        if item.kind not in STATEMENTS:
+            answered.add(item.key)
         yield item
     if left:
         message = f"A script has at most {MAX_BLOCKS} blocks and 1 MiB: {left:,} at the end are left out."

@@ -81,7 +81,15 @@ class Group:
         object.__setattr__(self, "size", size)
 
 
-Logic = Compare | Answered | Not | Group
+@dataclass(frozen=True, slots=True)
+class Unsaid:
+    """A part of a conjunction that has no equivalent here, and why."""
+
+    why: str
+    size: int = 1
+
+
+Logic = Compare | Answered | Not | Group | Unsaid
 
 
 class UnsayableError(Exception):
@@ -100,6 +108,8 @@ def compared_with_changes(logic: Logic, change: Callable[[Compare | Answered], L
             return negated(compared_with_changes(part, change))
         case Group(op, parts):
             return together(op, [compared_with_changes(part, change) for part in parts])
+        case Unsaid():
+            return logic
         case _:
             return change(logic)
 

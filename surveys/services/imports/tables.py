@@ -15,7 +15,7 @@ import orjson
 from communities.ground import spreadsheets
 from communities.ground.errors import InvalidRequest, refuse
 from surveys.services.converting import tables
-from surveys.services.converting.workbooks import Limits, Workbook
+from surveys.services.converting.workbooks import SIGNS, Limits, Workbook
 from surveys.services.exports.cells import NumberText
 
 MAX_FILE = 8_388_608  # bytes
@@ -60,7 +60,7 @@ def read(data: bytes) -> Table:
         _refuse("too_long", "The file is larger than 8 MiB. Divide it into several files.")
     notes = list[str]()
     try:
-        rows = _workbook(data, notes) if data.startswith(b"PK") else _csv(data, notes)
+        rows = _workbook(data, notes) if data.startswith(SIGNS) else _csv(data, notes)
     except InvalidRequest as refusal:
         _refuse("invalid", refusal.message.replace("`content`", "The file").replace(", as base64", ""))
     rows, names, zone = _without_import_ids(rows, notes)

@@ -1,4 +1,5 @@
-/* Conditions over whole responses, of quotas and of other ends: the editor's rows in a form of the project.
+/* Conditions over whole responses, of quotas and of other ends: the editor's rows in a form of the project. They call
+   questions by their words, as results do, because no numbers of blocks are near.
 
    Without this script they are typed. With it, the text field stays in the form and holds what the rows say. A text
    that rows cannot say is typed too. The script and its words are read from the editor's page, once they are needed. */
@@ -43,7 +44,7 @@ async function read(page) {
   const all = [...blocks, end];
   const known = state.vocabulary;
   const store = {
-    blocks: all, marks: null, scoring: state.project.scoring?.enabled ?? false, buckets: known.buckets ?? [],
+    blocks: all, asksInWords: true, marks: null, scoring: state.project.scoring?.enabled ?? false, buckets: known.buckets ?? [],
     vocabulary: { ...known, variables: [...known.variables.filter(({ name }) => name !== "answer"), LANGUAGE] },
     block: (key) => all.find((block) => block.key === key), gone: () => null, violationsOf: () => [],
     indexOf: (key) => all.findIndex((block) => block.key === key),
