@@ -49,7 +49,6 @@ from communities.ground.errors import (
     and_more,
 )
 from communities.ground.ids import MAX_ID
-from communities.ground.replica import from_replica
 from communities.ground.transactions import in_transaction
 from communities.ground.words import shortened
 from communities.models import ApiKey
@@ -375,7 +374,7 @@ class CommunityViewSet(viewsets.ViewSet):
         total: int | None = None,
     ) -> Response:
         """Return one page of a list, with each row converted by `as_json`."""
-        page_rows, pagination = from_replica(paginate)(rows, query, total=total)
+        page_rows, pagination = paginate(rows, query, total=total)
         return Response({"data": [as_json(row) for row in page_rows], "pagination": pagination})
 
 
