@@ -34,7 +34,7 @@ from surveys.services.people import service as people
 from surveys.services.responses import service as responses
 from tests.support.caller import TEXT, Caller
 from tests.support.concurrency import BackgroundCall, wait_until
-from tests.support.database import fetch_all
+from tests.support.database import access_rules, fetch_all
 from tests.support.metrics import parse_samples, value
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys.exports import lines
@@ -182,37 +182,31 @@ class Standby:
         self.run("SELECT pg_wal_replay_resume()")
 
 
-@pytest.fixture(scope="module")
-def primary(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
-    """The folder of the sockets of the tests' own server, which lets replicas read its log."""
-    with django_db_blocker.unblock():
-        host, rules = str(connection.settings_dict["HOST"]), Path(fetch_all("SHOW hba_file")[0][0])
-        if not host.startswith("/") or not os.access(rules, os.W_OK):
-            pytest.skip("the tests do not run on a PostgreSQL of their own")
-        earlier = rules.read_text()
-        rules.write_text(f"{earlier}local replication all trust\nlocal all all trust\n")
-        fetch_all("SELECT pg_reload_conf()")
-    yield host
-    rules.write_text(earlier)
-    with django_db_blocker.unblock():
-        fetch_all("SELECT pg_reload_conf()")
-
-
 @pytest.fixture
 def standby(
-    primary: str,
     transactional_db: None,
     any_database: None,
     monkeypatch: pytest.MonkeyPatch,
     settings: Settings,
 ) -> Iterator[Standby]:
-    """A replica that readings use, with its server."""
+    """A replica of the tests' own server, which readings use."""
+    with access_rules("local replication all trust\n"):
+        yield from _streaming(monkeypatch, settings)
+
+
+def _streaming(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[Standby]:
     folder = servers.new_folder(prefix="colloquy-replica-")
     folder.chmod(0o711)
     sockets, data = folder / "pg", folder / "data"
     sockets.mkdir()
     copying = servers.postgres_binaries() / "pg_basebackup"
-    words = ["--host", primary, "--username=colloquy", "--checkpoint=fast", "--write-recovery-conf"]
+    words = [
+        "--host",
+        connection.settings_dict["HOST"],
+        "--username=colloquy",
+        "--checkpoint=fast",
+        "--write-recovery-conf",
+    ]
     subprocess.run([copying, *words, "--pgdata", data], check=True)
     with (data / "postgresql.auto.conf").open("a") as added:
         added.write("max_standby_streaming_delay = 0\n")  # of changes that readings are in the way of
@@ -347,6 +341,10 @@ def test_no_reading_fails_where_the_replica_cancels_it_or_dies_in_its_middle(
     with noted() as statements:
         first = next(batches)
         assert any("surveys_" in each for each in statements)
+    standby.server.process.send_signal(signal.SIGSTOP)
+    begun = time.monotonic()
+    assert client.get("/readyz").json()["replica"] == "unavailable"
+    assert time.monotonic() - begun < connection.settings_dict["OPTIONS"]["connect_timeout"]
     standby.server.process.kill()
     standby.server.process.wait()
     found = [row[0] for batch in (first, *batches) for row in batch]

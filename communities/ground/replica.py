@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from threading import Thread
 from typing import ParamSpec, TypeVar
 
 import psycopg
@@ -44,6 +45,7 @@ class State(StrEnum):
 # For this time no reading of this process tries the replica again; then one does, before the others.
 SECONDS_TO_REST = {State.LAGGING: 1.0, State.UNAVAILABLE: 5.0, State.WRONG: 5.0}
 SECONDS_TO_ANSWER = 2.0  # A replica that does not say its position in this time is not read.
+SECONDS_OF_A_PROBE = 0.5
 # The position in the log that a commit has reached before its client is answered. Without
 # `synchronous_commit` the log is written a little later.
 _PRIMARY = """
@@ -136,6 +138,28 @@ def measure(*, max_wait: float = 0.0) -> Lag:
         return Lag(State.UNAVAILABLE)
 
 
+def state() -> State:
+    """The state that a probe finds within SECONDS_OF_A_PROBE.
+
+    Proxies wait about a second for a probe, and take a process that does not answer for one that cannot work.
+    So the probe has its own thread and connections, which may wait longer for a machine that has vanished.
+    """
+    found: list[State] = []
+
+    def probe() -> None:
+        try:
+            found.append(
+                measure(max_wait=min(settings.DATABASE_REPLICA_SECONDS, SECONDS_OF_A_PROBE / 2)).state
+            )
+        finally:
+            connections.close_all()
+
+    thread = Thread(target=probe, daemon=True)
+    thread.start()
+    thread.join(SECONDS_OF_A_PROBE)
+    return found[0] if found else State.UNAVAILABLE
+
+
 def _position_of(replica: BaseDatabaseWrapper) -> tuple[str, int | None, float | None]:
     """The database's name, the position in the log, and the seconds, as a replica says them.
 
@@ -176,8 +200,9 @@ def _may_use_replica() -> bool:
         if now < _last.rests_until:
             return False
         _last.rests_until = now + SECONDS_TO_REST[_last.state]
-    _note(measure(max_wait=settings.DATABASE_REPLICA_SECONDS).state)
-    return _last.state == State.OK
+    state = measure(max_wait=settings.DATABASE_REPLICA_SECONDS).state
+    _note(state)
+    return state == State.OK  # Another thread may have changed the last state.
 
 
 def _note(state: State) -> None:
