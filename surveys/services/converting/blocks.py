@@ -101,7 +101,9 @@ def _kept(questionnaire: Questionnaire) -> Iterator[Item]:
             questionnaire.miss(item.where, "The question has no text.")
         lost = [key for key in _PIPED.findall(item.formula) if key.partition("|")[0] not in answered]
         if lost:
-            what = f"It is left out: its formula needs “{cut(lost[0], 80)}”, which is no earlier question here."
+            what = (
+                f"It is left out: its formula needs “{cut(lost[0], 80)}”, which is no earlier question here."
+            )
             questionnaire.miss(item.where, what)
             continue
         own = len(item.text) + len(item.description) + sum(len(o.value) + len(o.label) for o in item.options)
@@ -227,12 +229,26 @@ def _block(writer: Writer, item: Item, options: list[Json], hidden: Logic | None
         block["video_url"] = item.video
     if options:
         block["options"] = options
+    if item.right:
+        block |= _right(writer, item, options)
     if item.kind in QUESTIONS:
         block["required"] = item.required
     block |= _of_type(writer, item)
     if hidden is not None:
         block |= condition_fields(writer, item, hidden)
     return block
+
+
+def _right(writer: Writer, item: Item, options: list[Json]) -> Json:
+    """The places of the right options, if the block can have all of them."""
+    values = {writer.values[writer.at].get(key) for key in item.right}
+    places = [n for n, option in enumerate(options) if option["value"] in values]
+    if len(places) == len(values) and item.kind == "multi_punch":
+        return {"correct_answer_indexes": places}
+    if len(places) == len(values) == 1 and item.kind == "single_punch":
+        return {"correct_answer_index": places[0]}
+    writer.miss(item.where, f"The right answer “{cut(', '.join(item.right), 150)}” is not taken over.")
+    return {}
 
 
 def _of_type(writer: Writer, item: Item) -> Json:

@@ -174,6 +174,7 @@ class Item:
     is_intro: bool = False
     button: str = ""
     formula: str = ""
+    right: tuple[str, ...] = ()  # the keys of the options that are right
     video: str = ""  # an address that `video_url` takes
     show: Logic | None = None
     jumps: list[Jump] = field(default_factory=list)

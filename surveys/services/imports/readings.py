@@ -297,7 +297,10 @@ class Readings:
             own_name = Way("names", "the option’s own name", partial(self._own_name, block, option))
             return [marks] if self.is_own else [marks, own_name]
         if block.type == "single_punch":
-            return [Way(kind, kind, partial(self._single, block, kind)) for kind in KINDS]
+            ways = [Way(kind, kind, partial(self._single, block, kind)) for kind in KINDS]
+            if any(counts["0"] for counts in self._counted(index)) and "0" not in self.marks(index):
+                ways.append(Way("codes0", "codes that begin with 0", partial(self._from_zero, block)))
+            return ways
         sample = self._sample([index])
         signs = [each for each in SEPARATORS if any(each in cell for _, cell in sample)]
         return [
@@ -332,6 +335,12 @@ class Readings:
         if (other := other_of(block)) is None:
             raise Unreadable(f"“{cut(text)}” is not an option of this question.")
         return Choice((other,), text)
+
+    def _from_zero(self, block: Block, text: str) -> Choice:
+        code = str(int(text) + 1) if text.isascii() and text.isdigit() and len(text) < MAX_NUMERAL else ""
+        if (option := self.names(block).only(code, ("codes",))) is None:
+            raise Unreadable(f"“{cut(text)}” is not an option of this question.")
+        return Choice((option,))
 
     def _list(self, block: Block, kind: str, sign: str, text: str) -> Choice:
         names, other = self.names(block), other_of(block)
