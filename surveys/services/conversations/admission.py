@@ -204,6 +204,14 @@ def signed_in(*, community_id: int, session_key: str, at: datetime) -> Responden
     return None if found is None else _of(found.person, found.provider)
 
 
+def has_signed_out(*, session_key: str | None, at: datetime) -> bool:
+    """Whether nobody is signed in, because of a sign-out or because the sign-in has expired.
+
+    A person who is deactivated has not signed out.
+    """
+    return session_key is None or not sign_ins.is_of_somebody(session_key=session_key, at=at)
+
+
 def external(*, external_id: str) -> Respondent:
     """A respondent whom the caller identifies by a name of its own."""
     return Respondent(who=f"external:{external_id}", platform_id=external_id, external_id=external_id)
