@@ -16,7 +16,7 @@ from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 
 from communities.ground.words import amount
-from surveys.drawing.rich_text import rich
+from surveys.drawing.rich_text import attributes_of, rich
 
 MARKUP = (".html", ".svg")
 # The names of the admin's templates begin with this text. Django's engine renders these templates.
@@ -79,7 +79,7 @@ def environment(**options: Any) -> jinja2.Environment:
     created = jinja2.Environment(**options | layout | escapes | {"undefined": jinja2.StrictUndefined})
     # The addresses are cached, because the address of a static file does not change at runtime.
     created.globals |= {"static": cache(static), "url": reverse}
-    created.filters |= {"rich": rich, "amount": amount}
+    created.filters |= {"rich": rich, "amount": amount, "attributes_of": attributes_of}
     return created
 
 

@@ -166,7 +166,7 @@ def _compressed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     patch_vary_headers(response, ["Accept-Encoding"])
     if response.streaming or len(response.content) < LEAST_COMPRESSED or "Content-Encoding" in response:
         return response
-    if not _TAKES_GZIP.search(request.headers.get("Accept-Encoding", "")):
+    if not _TAKES_GZIP.search(request.META.get("HTTP_ACCEPT_ENCODING", "")):
         return response
     response.content = gzip.compress(response.content, compresslevel=1, mtime=0)
     response["Content-Length"] = str(len(response.content))

@@ -63,7 +63,7 @@ def preflight_response(
 def let_page_read(response: HttpResponse, request: HttpRequest, *, community_id: int | None) -> None:
     """Add the headers with which a page of a site that the community names may read a response."""
     patch_vary_headers(response, ["Origin"])
-    origin = request.headers.get("Origin")
+    origin = request.META.get("HTTP_ORIGIN")
     if origin is None or community_id is None:
         return
     try:

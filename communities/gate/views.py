@@ -274,7 +274,7 @@ class CommunityViewSet(viewsets.ViewSet):
         Raises Conflict if the header does not name the object's present state. Where there is no object to
         read, the header is ignored.
         """
-        header, takes = self.request.headers.get("If-Match"), self.takes_if_match(self.request.method)
+        header, takes = self.request.META.get("HTTP_IF_MATCH"), self.takes_if_match(self.request.method)
         states = parse_if_match(header) if header is not None and takes else None
         if states is None:
             return write()
@@ -302,7 +302,7 @@ class CommunityViewSet(viewsets.ViewSet):
             response["ETag"] = digest_tag(data, response.content, figures=figures)
         elif self.request.GET:
             return response
-        known = parse_etags(self.request.headers.get("If-None-Match", ""))
+        known = parse_etags(self.request.META.get("HTTP_IF_NONE_MATCH", ""))
         if "*" not in known and response["ETag"] not in [tag.removeprefix("W/") for tag in known]:
             return response
         unchanged = HttpResponse(status=304, headers={"ETag": response["ETag"]})

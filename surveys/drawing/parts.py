@@ -174,6 +174,7 @@ class Screen:
     """
 
     step: StepWidget | None = None
+    moves_on: bool = False  # the step leads on once a choice was made by pointer
     ending: Ending | None = None
     review: Sequence[Reviewed] = ()  # in place of a step
     copy: Copy | None = None  # in place of an ending
@@ -189,8 +190,6 @@ class Screen:
     has_traps: bool = False
     consent: Consent | None = None  # asked for at the first step
     task: Task | None = None  # done before a first form is accepted
-    answers_as: AnswersAs | None = None
-    tells_anew: bool = False  # the page from which the form came told other things about privacy
     asks_further: bool = False  # a model may ask about what is written, which stands beside who sees it
     has_lost_link: bool = False  # the page may still name the link's member
     status: int = 200
@@ -198,7 +197,6 @@ class Screen:
     past_change: PastChange = PastChange.REPLACED
     latest: PastStep | None = None
     past: Callable[[int | None], Past] = lambda before: Past()
-    ahead: str = ""  # a form field with the answers that were filled in ahead
 
 
 def notice(

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template import loader
 
-from surveys.drawing.parts import PastChange, Screen
+from surveys.drawing.parts import AnswersAs, PastChange, Screen
 from surveys.drawing.theme import Page
 from surveys.drawing.words import WORDS
 
@@ -35,7 +35,7 @@ class Hidden:
 
     `seal` is the signed field of its forms, `csrf` their token; empty for none. `owner` identifies an unsent
     answer that the browser stores. `handover` is for the site around a frame. `told` is the mark of what
-    the page tells of privacy.
+    the page tells of privacy. `ahead` is a form field with the answers that were filled in ahead.
     """
 
     seal: str
@@ -43,25 +43,39 @@ class Hidden:
     owner: str = ""
     handover: Handover | None = None
     told: str = ""
+    ahead: str = ""
 
 
 def page(
-    page: Page, screen: Screen, hidden: Hidden, *, before: int | None = None, takes_focus: bool = True
+    page: Page,
+    screen: Screen,
+    hidden: Hidden,
+    *,
+    answers_as: AnswersAs | None = None,
+    before: int | None = None,
+    takes_focus: bool = True,
 ) -> HttpResponse:
     """The whole page, with the past steps `before` a step, or with the latest.
+
+    `answers_as` says who reads the answers, and in whose name they are given.
 
     `takes_focus` gives a note or an error the keyboard's focus when the page has loaded. Browsers refuse that
     for frames of other sites.
     """
     takes_focus = takes_focus and not page.is_framed
-    context = _context(page, screen, hidden) | {"is_fragment": False, "takes_focus": takes_focus}
+    context = _context(page, screen, hidden, answers_as, is_fragment=False, takes_focus=takes_focus)
     return _response("respondent/page.html", context | {"past": screen.past(before)}, screen)
 
 
-def fragment(page: Page, screen: Screen, hidden: Hidden) -> HttpResponse:
-    """The part that htmx inserts into the page: the step, and changes around it."""
+def fragment(
+    page: Page, screen: Screen, hidden: Hidden, *, answers_as: AnswersAs | None = None
+) -> HttpResponse:
+    """The part that htmx inserts into the page: the step, and changes around it.
+
+    `answers_as` replaces what the page tells about privacy; None leaves that.
+    """
     past = screen.past(None) if screen.past_change == PastChange.REPLACED else None
-    context = _context(page, screen, hidden) | {"is_fragment": True, "takes_focus": False}
+    context = _context(page, screen, hidden, answers_as, is_fragment=True, takes_focus=False)
     return _response("respondent/fragment.html", context | {"past": past}, screen)
 
 
@@ -76,8 +90,24 @@ def token(request: HttpRequest) -> str:
     return sent or get_token(request)
 
 
-def _context(page: Page, screen: Screen, hidden: Hidden) -> dict[str, object]:
-    return {"page": page, "screen": screen, "words": WORDS, "hidden": hidden}
+def _context(
+    page: Page,
+    screen: Screen,
+    hidden: Hidden,
+    answers_as: AnswersAs | None,
+    *,
+    is_fragment: bool,
+    takes_focus: bool,
+) -> dict[str, object]:
+    return {
+        "page": page,
+        "screen": screen,
+        "words": WORDS,
+        "hidden": hidden,
+        "answers_as": answers_as,
+        "is_fragment": is_fragment,
+        "takes_focus": takes_focus,
+    }
 
 
 def _response(template: str, context: dict[str, object], screen: Screen) -> HttpResponse:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Protocol
 
 import nh3
 from markupsafe import Markup, escape
@@ -24,6 +26,36 @@ _TAGS = {
     "em_close": "</em>",
     "link_close": "</a>",
 }
+OF_NO_LANGUAGE = Markup('lang="" dir="auto"')
+_LATIN_LETTER = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
+# Languages with other letters than Latin ones, or with both. All other languages count as Latin.
+_OTHER_LETTERS = frozenset(
+    re.findall(
+        r"\w+",
+        "am ar as ba be bg bn bo chr ckb cv dv dz el fa gu he hi hy iu ja ka kk km kn ko ks ky lo mk ml mn "
+        "mr my ne or os pa ps ru sa sd sh si sr ta te tg th ti tk tt ug uk ur uz yi yue zh",
+    )
+)
+
+
+class Written(Protocol):
+    """A page whose texts are in the language `lang`, which `text_attributes` name."""
+
+    @property
+    def lang(self) -> str: ...
+    @property
+    def text_attributes(self) -> Markup: ...
+
+
+def attributes_of(text: str, page: Written) -> Markup:
+    """The attributes of the element with this text of a page: its language and direction.
+
+    They contain no language that is written in other letters than the text. Templates use this as a filter,
+    which costs less than the call of a method.
+    """
+    if text.isascii() or _LATIN_LETTER.search(text) or page.lang.lower().partition("-")[0] in _OTHER_LETTERS:
+        return page.text_attributes
+    return OF_NO_LANGUAGE if any(letter.isalpha() for letter in text) else page.text_attributes
 
 
 def rich(text: str) -> Markup:

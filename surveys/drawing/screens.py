@@ -155,7 +155,8 @@ def step(
         group=view.step.group,
     )
     return Screen(
-        step=replace(widget, moves_on=_moves_on(view, widget)),
+        step=widget,
+        moves_on=_moves_on(view, widget),
         progress=progress_of(view),
         note=note,
         verdict=None if error else verdict_of(view),
@@ -260,7 +261,8 @@ def marked(view: View) -> View:
 
 
 def as_title(block: Block) -> Block:
-    return replace(block, prompt=markup.plain(block.prompt))
+    plain = markup.plain(block.prompt)
+    return block if plain == block.prompt else replace(block, prompt=plain)
 
 
 def draw_votes(

@@ -19,6 +19,7 @@ from communities.ground.brands import Look
 from communities.models import Community
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
+from surveys.drawing.rich_text import OF_NO_LANGUAGE
 from surveys.models import Project
 from surveys.services.representations.project import web_url
 
@@ -31,16 +32,6 @@ _NO_COLOURS = dict.fromkeys(("accent_color", "background_color", "background_url
 ACCENTS = ("4b4fcc", "02736e", "8437b2", "bf2352", "995600", "137738", "016baa", "393d48")
 LOGO_ROOM = (144, 40)  # pixels, at most
 _NO_LOOK = Look()
-_OF_NO_LANGUAGE = Markup('lang="" dir="auto"')
-_LATIN_LETTER = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
-# Languages with other letters than Latin ones, or with both. All other languages count as Latin.
-_OTHER_LETTERS = frozenset(
-    re.findall(
-        r"\w+",
-        "am ar as ba be bg bn bo chr ckb cv dv dz el fa gu he hi hy iu ja ka kk km kn ko ks ky lo mk ml mn "
-        "mr my ne or os pa ps ru sa sd sh si sr ta te tg th ti tk tt ug uk ur uz yi yue zh",
-    )
-)
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
@@ -114,22 +105,13 @@ class Page:
             return self.logo.copy.path
         return reverse("pages:icon", args=[self.look.accent]) if self.look.accent else ""
 
-    def attributes_of(self, text: str) -> Markup:
-        """The `text_attributes` of one text.
-
-        They contain no language that is written in other letters than the text.
-        """
-        if text.isascii() or _LATIN_LETTER.search(text) or _is_in_other_letters(self.lang):
-            return self.text_attributes
-        return _OF_NO_LANGUAGE if any(letter.isalpha() for letter in text) else self.text_attributes
-
 
 # For pages that belong to no survey, such as error pages.
 PLAIN = Page(
     title="",
     description="",
     lang="en",
-    text_attributes=_OF_NO_LANGUAGE,
+    text_attributes=OF_NO_LANGUAGE,
     theme=1,
     interviewer=INTERVIEWERS[0],
     branding="",
@@ -175,7 +157,7 @@ def page_of(
         title=project.name,
         description=f"{'A poll' if project.is_poll else 'A short conversation'} by {community.name}.",
         lang=language or "en",
-        text_attributes=Markup('lang="{}" dir="auto"').format(language),
+        text_attributes=_text_attributes(language),
         theme=theme,
         interviewer=interviewer_of(presentation),
         branding=presentation.get("branding") or "",
@@ -231,13 +213,14 @@ def _look(brand: Mapping[str, str | None], theme: int, picture: Copy | None) -> 
     )
 
 
-def _is_in_other_letters(tag: str) -> bool:
-    return tag.lower().partition("-")[0] in _OTHER_LETTERS
-
-
 @lru_cache(maxsize=1024)
 def _address(slug: str) -> str:
     return reverse("pages:respond", args=[slug])
+
+
+@lru_cache(maxsize=1024)
+def _text_attributes(language: str) -> Markup:
+    return Markup('lang="{}" dir="auto"').format(language)
 
 
 def _language(locale: str | None) -> str:

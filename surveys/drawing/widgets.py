@@ -136,7 +136,6 @@ class StepWidget:
     other: Choice | None = None
     other_text: str = ""
     longest_other: int = MAX_OTHER_TEXT
-    moves_on: bool = False  # once a choice was made by pointer
     most: int = 0  # options that can be ticked; 0 if all can be
 
     @property

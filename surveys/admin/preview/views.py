@@ -97,17 +97,16 @@ def _drawn(
 ) -> HttpResponse:
     told = screens.told_mark(current.project)
     hidden = Hidden(seal=current.seal(), csrf=rendering.token(request), told=told)
-    if screen.step is not None:
-        screen = replace(
-            screen,
-            answers_as=AnswersAs(current.project.privacy_mode, keep_days=current.project.keep_responses_days),
-        )
     if is_fragment:
         response = rendering.fragment(page, screen, hidden)
     else:  # a preview that only follows the editor leaves the focus there
         is_sent = request.method == "POST"
-        before = past_before(request)
-        response = rendering.page(page, screen, hidden, before=before, takes_focus=is_sent)
+        project, answers_as = current.project, None
+        if screen.step is not None:
+            answers_as = AnswersAs(project.privacy_mode, keep_days=project.keep_responses_days)
+        response = rendering.page(
+            page, screen, hidden, answers_as=answers_as, before=past_before(request), takes_focus=is_sent
+        )
     security.allow_own_frames(response)
     security.allow_players(response, videos.origins(current.source.script.videos))
     response["Cache-Control"] = "private, no-store"

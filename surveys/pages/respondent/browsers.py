@@ -70,14 +70,15 @@ class Arrival:
 
     `is_sealed`: the form had a valid seal for this project. `is_known`: the browser, or the site around a
     frame, has stored an earlier visit. `is_carried`: the form carries the visit, because the browser sends no
-    CSRF cookie and may send no cookies at all; a redirect would lose the visit. `framed` is the stored visit
-    of a frame.
+    CSRF cookie and may send no cookies at all; a redirect would lose the visit. `kept` is the id of the
+    conversation as the cookie has it, encrypted. `framed` is the stored visit of a frame.
     """
 
     browser: Browser
     is_sealed: bool
     is_known: bool
     is_carried: bool
+    kept: str = ""
     framed: FramedBrowser | None = None
 
 
@@ -89,7 +90,9 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
     the cookies identify visitor and conversation, and the seal does not.
     """
     is_ours = request.method == "POST" and protection.is_same_origin(request)
-    sealed = _unsealed(request.POST.get("seal", ""), slug) if is_ours else None
+    has_cookies = _has_cookies(request)
+    reads_id = is_framed or not has_cookies  # else the cookie identifies the conversation
+    sealed = _unsealed(request.POST.get("seal", ""), slug, reads_id=reads_id) if is_ours else None
     if is_framed:
         framed = frames.read(request, slug=slug, at=at)
         if framed is not None and not framed.is_in_cookie:
@@ -97,10 +100,11 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
             framed = replace(framed, conversation_id=shown)
         browser = _in_frame(framed, sealed, slug, is_anonymous, at)
         return Arrival(browser, sealed is not None, framed is not None, is_carried=True, framed=framed)
-    if sealed is not None and not _has_cookies(request):
+    if sealed is not None and not has_cookies:
         return Arrival(sealed, is_sealed=True, is_known=False, is_carried=True)
     known = _unsigned(VISITOR, request.COOKIES.get(VISITOR, ""))
-    conversation_id, owner = _unsealed_cookie(request.COOKIES.get(CONVERSATION, ""), slug)
+    kept = request.COOKIES.get(CONVERSATION, "")
+    conversation_id, owner = _unsealed_cookie(kept, slug)
     link_id = _uuid(_unsigned(LINK + slug, request.COOKIES.get(LINK, "")))
     if sealed is None:
         fresh = _new(known or secrets.token_urlsafe(16), slug, is_anonymous, at)
@@ -110,7 +114,7 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
         browser = replace(
             sealed, visitor_id=visitor_id, conversation_id=conversation_id, link_id=link_id, owner=owner
         )
-    return Arrival(browser, sealed is not None, is_known=known is not None, is_carried=False)
+    return Arrival(browser, sealed is not None, is_known=known is not None, is_carried=False, kept=kept)
 
 
 def known_around(conversation_id: uuid.UUID | None, *, is_anonymous: bool) -> uuid.UUID | None:
@@ -122,9 +126,12 @@ def known_around(conversation_id: uuid.UUID | None, *, is_anonymous: bool) -> uu
     return conversation_id if conversation_id == ANSWERED or not is_anonymous else None
 
 
-def seal(browser: Browser, *, slug: str) -> str:
+def seal(browser: Browser, arrival: Arrival, *, slug: str) -> str:
     """The signed field of a form."""
-    conversation = _NONE if browser.conversation_id is None else sealed_id(browser.conversation_id, slug)
+    conversation = _NONE
+    if browser.conversation_id is not None:
+        is_kept = arrival.kept and browser.conversation_id == arrival.browser.conversation_id
+        conversation = arrival.kept if is_kept else sealed_id(browser.conversation_id, slug)
     parts = [browser.visitor_id, conversation, browser.seed, browser.since]
     fields = _NONE
     if browser.fields and browser.conversation_id is None:
@@ -144,9 +151,10 @@ def owners(respondent: Respondent, *, slug: str) -> list[str]:
 
 
 def of_person(browser: Browser, respondent: Respondent, *, slug: str) -> Browser:
-    """The browser as this person finds it: without the conversation that another person has begun there."""
-    known = owners(respondent, slug=slug)
-    if not (browser.owner and known) or browser.owner in known:
+    """The browser as this respondent finds it: without a conversation that somebody has begun there who was
+    signed in, and is not any more.
+    """
+    if not browser.owner or browser.owner in owners(respondent, slug=slug):
         return browser
     return replace(browser, conversation_id=None, owner="")
 
@@ -251,7 +259,8 @@ def _in_frame(
     )
 
 
-def _unsealed(sent: str, slug: str) -> Browser | None:
+def _unsealed(sent: str, slug: str, *, reads_id: bool) -> Browser | None:
+    """The browser that a seal describes; without its conversation unless the caller `reads_id`."""
     text = _unsigned("seal" + slug, sent)
     if text is None:
         return None
@@ -260,7 +269,7 @@ def _unsealed(sent: str, slug: str) -> Browser | None:
     if visitor_id == _NONE:  # a seal written before seals identified visitors outside frames
         return Browser(secrets.token_urlsafe(16), None, int(seed), int(since))
     carried = {} if fields == _NONE else orjson.loads(urlsafe_b64decode(fields))
-    conversation_id = None if conversation == _NONE else unsealed_id(conversation, slug)
+    conversation_id = unsealed_id(conversation, slug) if reads_id and conversation != _NONE else None
     return Browser(visitor_id, conversation_id, int(seed), int(since), _uuid(link), carried)
 
 

@@ -155,7 +155,7 @@ _csrf_check = _CsrfCheck(_no_view)
 
 def is_same_origin(request: HttpRequest) -> bool:
     """Whether a form comes from a page of ours, by its `Origin`. Browsers send it with every POST."""
-    return "Origin" not in request.headers or _csrf_check._origin_verified(request)  # type: ignore[attr-defined]
+    return "HTTP_ORIGIN" not in request.META or _csrf_check._origin_verified(request)  # type: ignore[attr-defined]
 
 
 def is_own_form(request: HttpRequest) -> bool:

@@ -36,7 +36,7 @@ def respond(request: HttpRequest, slug: str) -> HttpResponse:
     """
     visit = Visit.of(request, slug)
     visit.note_opening()
-    is_htmx = request.headers.get("HX-Request") == "true"
+    is_htmx = request.META.get("HTTP_HX_REQUEST") == "true"  # `headers` would parse the names of all
     response: HttpResponse
     if address := visit.next_address:
         response = HttpResponseRedirect(address, status=303)
@@ -85,25 +85,23 @@ def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
     if screen.copy is not None:
         visit.page = replace(visit.page, canonical="")
     told = screens.told_mark(visit.project)
-    screen = replace(
-        screen,
-        answers_as=_answers_as(visit, screen),
-        ahead=visit.packed_ahead,
-        tells_anew=visit.request.POST.get(forms.TOLD, told) != told,
-    )
     hidden = Hidden(
         seal=visit.seal,
         csrf="" if visit.arrival.is_carried else rendering.token(visit.request),
         owner=visit.owner_of_typed,
         handover=visit.handover,
         told=told,
+        ahead=visit.packed_ahead,
     )
     if is_fragment:
-        return rendering.fragment(visit.page, screen, hidden)
+        tells_anew = visit.request.POST.get(forms.TOLD, told) != told
+        answers_as = _answers_as(visit, screen) if tells_anew else None
+        return rendering.fragment(visit.page, screen, hidden, answers_as=answers_as)
     page = visit.page
     if page.is_listed:
         page = replace(page, card=link_card.address_of(page, visit.project.community.name))
-    return rendering.page(page, screen, hidden, before=visit.past_before)
+    answers_as = _answers_as(visit, screen)
+    return rendering.page(page, screen, hidden, answers_as=answers_as, before=visit.past_before)
 
 
 @require_safe

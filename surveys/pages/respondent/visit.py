@@ -135,7 +135,7 @@ class Visit:
     @property
     def seal(self) -> str:
         """The signed field of the next form."""
-        return browsers.seal(self.browser, slug=self.project.slug)
+        return browsers.seal(self.browser, self.arrival, slug=self.project.slug)
 
     @property
     def owner_of_typed(self) -> str:
@@ -165,6 +165,13 @@ class Visit:
     def signed_in_id(self) -> int | None:
         """The signed-in person. Whoever has a personal link need not be its member."""
         return self.respondent.user_id if self.guest is None else None
+
+    @property
+    def is_signed_out(self) -> bool:
+        """Whether the conversation of this browser belongs to a person, and nobody is signed in any more."""
+        before = self.arrival.browser
+        was_left = before.conversation_id is not None and self.browser.conversation_id is None
+        return bool(before.owner) and was_left and self.respondent.person is None
 
     @property
     def own_address(self) -> str:

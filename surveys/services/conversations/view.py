@@ -176,7 +176,7 @@ class WalkView(ABC):
         script, state = self.script, self.state
         passed = sum(1 for block_id in state.path if script.blocks[script.index_by_id[block_id]].asks)
         number = passed + (self.block is not None and self.block.asks)
-        fewest, most = (passed + ahead for ahead in self._known.questions_ahead(state.at))
+        fewest, most = (passed + ahead for ahead in self._ahead)
         if not number:
             return ""
         return f"{number} of {most}" if fewest == most else f"{number} of {fewest} to {most}"
@@ -184,8 +184,13 @@ class WalkView(ABC):
     @property
     def may_be_last(self) -> bool:
         """Whether the current question may be the last one."""
-        fewest, _ = self._known.questions_ahead(self.state.at)
+        fewest, _ = self._ahead
         return fewest <= 1
+
+    @cached_property
+    def _ahead(self) -> tuple[int, int]:
+        """The fewest and the most questions from the current step on."""
+        return self._known.questions_ahead(self.state.at)
 
     @cached_property
     def _known(self) -> PathValues:
