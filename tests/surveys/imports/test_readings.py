@@ -221,7 +221,7 @@ COLUMNS: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
 
 @pytest.mark.parametrize("case", COLUMNS)
 def test_a_column_is_read_in_one_way(caller: Caller, case: str) -> None:
-    """Rule 6.354."""
+    """Rules 6.354 and 6.960."""
     block, cells, expected = COLUMNS[case]
     project = caller.make_open(block)
     opened = take(caller, project, csv_of(["id", "q"], *([str(n), cell] for n, cell in enumerate(cells))))

@@ -44,7 +44,7 @@ async function read(page) {
   const all = [...blocks, end];
   const known = state.vocabulary;
   const store = {
-    blocks: all, asksInWords: true, marks: null, scoring: state.project.scoring?.enabled ?? false, buckets: known.buckets ?? [],
+    blocks: all, marks: null, scoring: state.project.scoring?.enabled ?? false, buckets: known.buckets ?? [],
     vocabulary: { ...known, variables: [...known.variables.filter(({ name }) => name !== "answer"), LANGUAGE] },
     block: (key) => all.find((block) => block.key === key), gone: () => null, violationsOf: () => [],
     indexOf: (key) => all.findIndex((block) => block.key === key),
@@ -131,7 +131,8 @@ class Where {
   async #draw(condition) {
     const { store } = await this.open();
     this.rows ??= mountRows(this.body, store, {
-      key: END, isOpen: true, change: (changed) => this.#write(changed), emptied: () => this.#empty(),
+      key: END, isOpen: true, asksInWords: true, change: (changed) => this.#write(changed),
+      emptied: () => this.#empty(),
       announce: (words) => this.#say(words),
     });
     if (condition) this.rows.show(condition, HIDE);
