@@ -2,8 +2,8 @@
 
 The claim on the key, the work and the stored response commit in one transaction. A process that is killed
 leaves all of them or none, and the claim is free again when PostgreSQL notices the lost connection. A second
-request with the same key waits at the claim's unique index. A refusal rolls the claim back, because nothing
-was changed.
+request with the same key waits at the claim's unique index. A process takes two at a time, because other
+requests need its threads. A refusal rolls the claim back, because nothing was changed.
 
 An API key has a budget of bytes for stored responses. Beyond the budget, the claim is stored without the
 response, so a retry is refused and still does nothing twice.
@@ -15,6 +15,7 @@ import functools
 import hashlib
 import hmac
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -34,17 +35,22 @@ from communities.ground import rounding, sealing
 from communities.ground.errors import Conflict, refuse
 from communities.ground.rounding import Rounding
 from communities.ground.sealing import Seal
+from communities.ground.slots import Slots
 from communities.ground.statements import prepared
 from communities.ground.tiers import TIERS
 
 HEADER = "Idempotency-Key"
 RETENTION = timedelta(hours=24)
 SECONDS_TO_WAIT = 10.0  # A request waits this long for a running request with the same key.
+AT_ONCE = 2  # A process takes this many requests with the same key.
+SECONDS_FOR_A_TURN = 0.25  # Others wait this long for one of these two to end.
 RETRY_AFTER = 5  # seconds. The value is for a running request that takes longer.
+RUNNING = f"A request with this {HEADER} is still running."
 STORED_HEADER = "Idempotency-Stored"  # The value is `false` on a response that a retry cannot get again.
 STORED_HEADERS = ("ETag", "X-Ignored-Fields")
 _STORED = "SELECT fingerprint, status, body, headers FROM communities_idempotentrequest WHERE claim = %s"
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_turns = Slots(sys.maxsize, most_of_one=AT_ONCE)
 Action = TypeVar("Action", bound=Callable[..., Response])
 
 
@@ -131,6 +137,17 @@ def _act(claim: Claim | None, view: View, handler: Callable[[], Response]) -> Re
     # The tokens of a key have a budget of their own, so that no page uses up that of the key.
     payer = caller.api_key_id if caller.conversation_id is None else -caller.api_key_id
     response_budget.settle(payer, budget=TIERS[caller.actor.tier].idempotency_bytes)
+    if not _turns.acquire(claim.key, timeout=SECONDS_FOR_A_TURN):
+        raise Conflict(RUNNING, retry_after=RETRY_AFTER)
+    try:
+        return _act_once(claim, view, handler, payer)
+    finally:
+        _turns.release(claim.key)
+
+
+def _act_once(
+    claim: Claim, view: View, handler: Callable[[], Response], payer: int
+) -> Response | HttpResponse:
     with transaction.atomic():
         replay = _claim(claim, view.at)
         if replay is not None:
@@ -183,8 +200,7 @@ def _claim(claim: Claim, at: datetime) -> HttpResponse | None:
             )
         except OperationalError as error:
             if isinstance(error.__cause__, LockNotAvailable | QueryCanceled):
-                message = f"A request with this {HEADER} is still running."
-                raise Conflict(message, retry_after=RETRY_AFTER) from None
+                raise Conflict(RUNNING, retry_after=RETRY_AFTER) from None
             raise
         if cursor.fetchone() is not None:
             return None

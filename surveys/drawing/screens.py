@@ -261,7 +261,8 @@ def marked(view: View) -> View:
 
 
 def as_title(block: Block) -> Block:
-    return replace(block, prompt=markup.plain(block.prompt))
+    plain = markup.plain(block.prompt)
+    return block if plain == block.prompt else replace(block, prompt=plain)
 
 
 def draw_votes(

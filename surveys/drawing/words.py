@@ -113,6 +113,7 @@ OTHER_PRIVACY = (
     "What you were told about who sees your answers has changed. {now} If you agree, please send this once "
     "more: your answer is still here."
 )
+SIGNED_OUT = "You are signed out, so this was not saved. Sign in again to go on where you were."
 ONCE_MORE = "Please send this once more. Your answer is still here."
 TASK = "One moment: this page makes sure that you are a person and not a program. Your answer is still here."
 ANOTHER_TASK = "That was not right, or it took too long. Please try this one: your answer is still here."

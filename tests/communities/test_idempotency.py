@@ -292,6 +292,32 @@ def test_a_twin_of_one_that_is_refused_is_done() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_no_key_keeps_all_threads_of_a_process() -> None:
+    """Rule 11.23: a request runs elsewhere, two wait for it here, and the third is refused meanwhile."""
+    caller = Caller()
+    other = connections.create_connection("default")
+    other.set_autocommit(False)
+    with other.cursor() as cursor:
+        cursor.execute(CLAIM, [claim_of(caller)])
+
+    with ThreadPoolExecutor(idempotency.AT_ONCE) as pool:
+        waiting = [pool.submit(in_a_thread, caller) for _ in range(idempotency.AT_ONCE)]
+        until_waiting(idempotency.AT_ONCE)
+        refused = make_key(caller)
+        are_waiting = not any(each.done() for each in waiting)
+        other.rollback()
+        answers = [each.result() for each in waiting]
+    other.close()
+
+    assert refusal(refused) == (409, "conflict")
+    assert int(refused["Retry-After"]) >= 1
+    assert are_waiting
+    assert {answer.status_code for answer in answers} == {201}
+    assert outcome(make_key(caller))[::2] == (201, True)
+    assert count_keys() == 1
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_second_request_that_waited_too_long_may_retry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idempotency, "SECONDS_TO_WAIT", 0.2)
     caller = Caller()
@@ -346,8 +372,12 @@ def in_a_thread(caller: Caller) -> Any:
 
 
 def until_somebody_waits() -> None:
+    until_waiting(1)
+
+
+def until_waiting(count: int) -> None:
     while True:
         with connection.cursor() as cursor:
             cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-            if cursor.fetchone()[0]:
+            if cursor.fetchone()[0] >= count:
                 return

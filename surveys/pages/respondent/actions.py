@@ -46,6 +46,8 @@ def perform(visit: Visit) -> Outcome:
         return Outcome(partial(notices.in_chat, visit))
     if visit.request.POST.get("do") == forms.SHOW_PAST:
         return _show_past(visit)
+    if visit.is_signed_out:
+        return outcomes.signed_out(visit)
     do = visit.request.POST.get("do", "answer")
     told = visit.request.POST.get(forms.TOLD)
     if do in ANSWERING and told not in (None, screens.told_mark(visit.project)):

@@ -151,9 +151,10 @@ def owners(respondent: Respondent, *, slug: str) -> list[str]:
 
 
 def of_person(browser: Browser, respondent: Respondent, *, slug: str) -> Browser:
-    """The browser as this person finds it: without the conversation that another person has begun there."""
-    known = owners(respondent, slug=slug)
-    if not (browser.owner and known) or browser.owner in known:
+    """The browser as this respondent finds it: without a conversation that somebody has begun there who was
+    signed in, and is not any more.
+    """
+    if not browser.owner or browser.owner in owners(respondent, slug=slug):
         return browser
     return replace(browser, conversation_id=None, owner="")
 

@@ -173,9 +173,14 @@ def untaken(visit: Visit, view: ConversationView) -> str:
 
     Returns it in words; empty if the conversation has the same answer.
     """
-    block, text = posted_block(visit), sent_text(_sent_in_words(visit))
+    block, text = posted_block(visit), untaken_text(visit)
     is_held = block is not None and block.id in view.state.path and _answer(view, block) == text
     return "" if is_held else text
+
+
+def untaken_text(visit: Visit) -> str:
+    """The answer in a form in words; empty for a form without one."""
+    return sent_text(_sent_in_words(visit))
 
 
 def _answer(view: ConversationView, block: Block) -> str:

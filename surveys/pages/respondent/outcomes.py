@@ -219,6 +219,12 @@ def conflict(visit: Visit, refusal: Conflict) -> Outcome:
     return unchanged(visit, view, note=note)
 
 
+def signed_out(visit: Visit) -> Outcome:
+    """The first step, with the answer of somebody who is not signed in any more. Nothing was saved."""
+    text = notices.untaken_text(visit)
+    return Outcome(lambda: notices.with_untaken(first_step(visit, note=words.SIGNED_OUT), text))
+
+
 def without_consent(visit: Visit) -> Outcome:
     """The first step with what was typed, and the box that has to be ticked. Nothing was saved."""
     typed = forms.typed_in(posted_block(visit), visit.request.POST)

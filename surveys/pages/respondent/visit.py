@@ -167,6 +167,13 @@ class Visit:
         return self.respondent.user_id if self.guest is None else None
 
     @property
+    def is_signed_out(self) -> bool:
+        """Whether the conversation of this browser belongs to a person, and nobody is signed in any more."""
+        before = self.arrival.browser
+        was_left = before.conversation_id is not None and self.browser.conversation_id is None
+        return bool(before.owner) and was_left and self.respondent.person is None
+
+    @property
     def own_address(self) -> str:
         """The confirmed address of the signed-in person, if the project mails copies."""
         return copies.own_address(user_id=self.signed_in_id) if self.mails_copies else ""

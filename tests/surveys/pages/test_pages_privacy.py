@@ -231,6 +231,33 @@ def test_who_signs_in_at_the_browser_of_another_person_leaves_their_conversation
     assert (of_ann.user_id, of_ann.answers.count()) == (None if mode == "anonymous" else ann.user_id, 1)
 
 
+@pytest.mark.parametrize("mode", TOLD)
+@pytest.mark.parametrize("sends_first", [False, True])
+def test_nobody_goes_on_in_the_conversation_of_somebody_who_has_signed_out(
+    mode: str, sends_first: bool
+) -> None:
+    """Rule 7.823."""
+    made = scenario.project(TEXT, TEXT, participation="open_web", privacy_mode=mode)
+    ann = scenario.member("Ann")
+    visitor = Visitor(made)
+    visitor.client.force_login(ann.user)
+    visitor.look().send(value="a secret")
+    del visitor.client.cookies[settings.SESSION_COOKIE_NAME]  # as the sign-out does
+
+    if sends_first:  # the page of Ann is still open
+        visitor.send(value="typed by Ann")
+        assert "You are signed out, so this was not saved." in visitor.page
+        assert "typed by Ann" in visitor.page
+    else:
+        visitor.look()
+
+    assert "a secret" not in visitor.page
+    assert Conversation.objects.get().answers.count() == 1
+    if mode != "anonymous":
+        visitor.client.force_login(ann.user)
+        assert "a secret" in visitor.look().page
+
+
 def test_a_person_goes_on_at_their_browser_after_a_merge_and_a_new_sign_in() -> None:
     """Rule 7.823."""
     made = scenario.project(TEXT, TEXT, participation="open_web", privacy_mode="anonymous")
@@ -243,8 +270,7 @@ def test_a_person_goes_on_at_their_browser_after_a_merge_and_a_new_sign_in() -> 
     visitor.client.force_login(ben.user)
 
     assert "a secret" in visitor.look().page
-    del visitor.client.cookies[settings.SESSION_COOKIE_NAME]  # the sign-in is over
-    assert visitor.look().send(value="too").status == 200
+    assert visitor.send(value="too").status == 200
     assert Conversation.objects.get().completed_at
 
 

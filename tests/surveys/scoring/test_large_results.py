@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.caller import Caller
+from tests.support.concurrency import wait_until
 from tests.support.surveys.participants import Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)  # the feed tells what is committed
@@ -32,6 +33,8 @@ def test_a_large_result_ends_no_conversation_and_is_told_everywhere(formula: str
 
     assert told["status"] == "completed"
     path = f"/projects/{made['id']}"
+    # The feed is late while a transaction of another database ends (feed_order.OPEN).
+    wait_until(lambda: caller.get(f"{path}/responses/changes").json()["data"])
     for response in (
         caller.get(f"{path}/responses").json()["data"][0],
         caller.get(f"{path}/responses/changes").json()["data"][0],
