@@ -110,7 +110,7 @@ def _divided(
         )
         assert found is not None
         both.append(found)
-    if rows == columns:
+    if rows == columns or both[0] == both[1]:
         refuse("columns", "duplicate", "The columns divide responses by something else than the rows.")
     sizes = [_size(each) for each in both]
     if sizes[0] * sizes[1] > MOST_CELLS:
