@@ -236,7 +236,7 @@ def _response_of(inner: HttpRequest) -> HttpResponse | StreamingHttpResponse:
 def _inner_request(
     request: HttpRequest, operation: Operation, arguments: Json, key: str, community_id: str
 ) -> HttpRequest:
-    """The request of the interface that a call means. What is no parameter goes into the body."""
+    """The request of the interface that a call means. Arguments that are no parameters go into the body."""
     path = operation.path.replace("{community_id}", community_id)
     for name in operation.in_path:
         if name not in arguments:

@@ -270,7 +270,7 @@ def _named_enums(result: Schema) -> Schema:
     """Give each enumeration a component. Its name is that of its field if several objects have this field
     with the same values, else that of its object and its field.
 
-    Null is no member of an enumeration: where it is allowed, it stands beside the reference.
+    Null is no member of an enumeration: where null is allowed, the schema lists null beside the reference.
     """
     places = list(_enums(result))
     values_of: dict[str, set[str]] = {}

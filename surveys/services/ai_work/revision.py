@@ -81,7 +81,7 @@ def require_model() -> None:
 
 
 def request_of(project: Project, *, blocks: Sequence[Json], instruction: str) -> RevisionRequest:
-    """Return the request to the provider about these blocks, each of which has an id."""
+    """Return the request to the provider about these blocks; each block has an id."""
     script = script_cache.script_of(project)
     return RevisionRequest(
         blocks=blocks,

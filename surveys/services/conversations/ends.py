@@ -25,7 +25,7 @@ SCREENED_OUT = Conversation.SCREENED_OUT
 
 
 def chosen(project: Project, script: Script, state: State) -> Mapping[str, Any] | None:
-    """The first of the `ends` whose expression holds, else `end`."""
+    """The first of the `ends` whose expression is true, else `end`."""
     holds = where.judge(script=script, state=state)
     return next((each for each in project.ends if holds(each["where"])), project.end)
 

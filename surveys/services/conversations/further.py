@@ -7,7 +7,8 @@
     settle(…)    for the worker: the question, or that there is none
     skip_left(…) for the timetable: ends the conversations that were left at one
 
-The worker writes into the conversation's state alone. If it does not in time, the next `continue` goes on.
+The worker writes into the conversation's state alone. If the model takes too long, the next `continue` skips
+the further question.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ def outdate_reading(loaded: LoadedConversation, block: Block) -> None:
 
 
 def settle(loaded: LoadedConversation, question: str | None) -> None:
-    """Put what was written into a locked conversation; without a question it goes on at the next `continue`.
+    """Put the written question into a locked conversation; without a question, the next `continue` moves on.
 
     After a step back, the question waits for the same answer. Nothing that readers of responses see has
     changed, so neither has `updated_at`.

@@ -30,7 +30,7 @@ NO_CONSENT = "`consent` must be true: respondents of this project agree to its `
 
 
 class NotAgreed(InvalidRequest):
-    """The respondent has not agreed to the project's `consent`, as it stands now."""
+    """The respondent has not agreed to the project's present `consent`."""
 
     def __init__(self) -> None:
         super().__init__(NO_CONSENT, violations=[violation("consent", "required", NO_CONSENT)])
@@ -50,7 +50,7 @@ def new(
 
     Locks the member who responds, so that they cannot be erased during the move. Refuses a member who has
     left or was erased since they were admitted, a respondent who has not agreed to the project's `consent`,
-    one who was told another privacy, and one for whom there is no place (`places.Full`).
+    one who was shown another privacy mode, and one for whom there is no place (`places.Full`).
     """
     if respondent.told not in (None, project.privacy_mode):
         raise Conflict("Who sees the answers has changed since this page was made.")

@@ -26,7 +26,7 @@ class Reader:
         """Read the attributes of an element."""
 
     def end(self, path: Path, text: str) -> None:
-        """Read the text of an element, which is what stands behind the last one in it."""
+        """Read the text of an element, which is the text after the last element in it."""
 
 
 class Elements:

@@ -1,4 +1,6 @@
-"""What a project stores about its script: the settings `quotas`, `end` and `ends`, and the dashboard."""
+"""The values that a project stores about its script: the settings `quotas`, `end` and `ends`, and the
+dashboard.
+"""
 
 from __future__ import annotations
 
@@ -218,14 +220,14 @@ def _means_the_same(text: str, before: Script, after: Script) -> bool:
 
 
 def _meaning(text: str, script: Script) -> tuple[Part, Mapping[object, object]] | None:
-    """What an expression selects, and by which points; None if it does not fit the script."""
+    """The responses that an expression selects, and its points; None if it does not fit the script."""
     if any(where.faults(text, script=script, path="where")):
         return None
     return selecting.meaning(text, script=script), _points(text, script)
 
 
 def _points(text: str, script: Script) -> Mapping[object, object]:
-    """What gives the scores of an expression their points, by block and option; empty without a score."""
+    """The points behind the scores of an expression, by block and option; empty without a score."""
     reader = Block(type="content_block", precondition=text)
     deciding = [script.blocks[n] for n in references.needed(reader, script, len(script.blocks))]
     meanings = {

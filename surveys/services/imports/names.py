@@ -1,4 +1,4 @@
-"""What texts of a file name: an option by its label, value or code, or what a header means.
+"""Finds what the texts of a file name: an option by its label, value or code, or what a header means.
 
 names = Names([Name("C++", option, "labels"), …])
 names.find("c++", ("labels", "values"))  the names that are most like a text; several are no clear name

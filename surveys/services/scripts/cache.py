@@ -115,7 +115,7 @@ class CachedScript:
         )
 
     def additions(self, project_id: int) -> Additions:
-        """What was added after the opening. Runs a statement the first time."""
+        """The parts that were added after the opening. Runs a statement the first time."""
         if not self._added:
             self._added.append(additions.read(project_id))
         return self._added[0]
