@@ -215,14 +215,14 @@ class DeliveryForm(ScheduleForm):
         min_value=1,
         max_value=MAX_DAYS_KEPT,
         required=False,
-        help_text="Responses are deleted for good so many days after they were sent, partial ones after "
+        help_text="Responses are deleted for good this many days after they were sent, partial ones after "
         "their last answer. People are told. Empty: they are kept.",
     )
     max_completes = forms.IntegerField(
         label="Completions in all",
         min_value=1,
         required=False,
-        help_text="How many completed responses the project takes. Empty: as many as come.",
+        help_text="The most completed responses that the project takes. Empty: any number.",
     )
     quotas = RowsField(
         label="Quotas",
@@ -243,7 +243,7 @@ class DeliveryForm(ScheduleForm):
         help_text="If more begin on the open page, each browser is asked for the computing first.",
     )
     advance_on_choice = forms.BooleanField(
-        label="A click on one choice goes on",
+        label="A click on one choice moves on",
         required=False,
         help_text="After a short moment in which the choice can be changed. Not by keyboard, not where an "
         "explanation follows, and not at the last question.",
