@@ -1,4 +1,4 @@
-"""AI jobs: analyses with their state, cost and error, each with a link to its results, and what became of
+"""AI jobs: analyses with their state, cost and error, each with a link to its results, and the outcomes of
 further questions.
 """
 

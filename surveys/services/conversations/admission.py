@@ -174,7 +174,9 @@ def consent_mark(text: str) -> int:
 
 
 def privacy_mark(privacy_mode: str) -> int:
-    """A number for a privacy mode, above 0 and below 2**32, for the buttons of a message that tells of it."""
+    """A number for a privacy mode, above 0 and below 2**32, for the buttons of a message that states the
+    mode.
+    """
     return consent_mark(privacy_mode) >> 31 or 1
 
 

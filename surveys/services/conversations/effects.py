@@ -312,7 +312,7 @@ def gives(project: Project, settings: CommunitySettings, script: Script, state: 
 
 
 def _tells_answers(project: Project, script: Script, block: Block) -> bool:
-    """Whether a gift of the script would tell answers, because some people alone reach its block."""
+    """Whether a gift of the script would reveal answers, because only some people reach its block."""
     at = script.index_by_id.get(block.id or 0)
     if at is None:
         return False

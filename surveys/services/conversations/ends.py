@@ -51,7 +51,8 @@ def ended_early(project: Project, script: Script, turn: Turn) -> Turn:
 def outcome(project: Project, script: Script, state: State) -> str | None:
     """The `outcome` of a response that ends in this state, if it is screened out; else None.
 
-    On anonymous projects it does not name the end, which would tell answers of a response without any.
+    On anonymous projects it does not name the end: the end would reveal answers of a response that is stored
+    without answers.
     """
     if not _screens(project):
         return None

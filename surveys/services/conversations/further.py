@@ -38,7 +38,7 @@ from surveys.services.ground.batches import change_each
 
 ASK = "surveys.ask_further"
 MOST_AT_ONCE = 500  # conversations that one run ends; the next run takes the rest
-# SQL for an answer `a` of the conversation `c` with what was answered further, each on a line of its own.
+# SQL for an answer `a` of the conversation `c` with its further answers, each on its own line.
 WHOLE_TEXT = """concat_ws(E'\\n', a.value, (
     SELECT string_agg(asked ->> 'answer', E'\\n')
     FROM jsonb_array_elements(c.state -> 'follow_ups' -> a.block_id::text) AS asked

@@ -223,10 +223,10 @@ def _complete(
     """Complete the conversation, count it for its respondent and give the gifts of the end.
 
     Returns the state after that. A response that is screened out takes no place, and counts for the limit of
-    its respondent. It gives nothing, but on anonymous projects, where that would tell an answer, it gives
-    what a completion gives (rule 1.181). Refuses a completion over the limits. Nameless respondents have no
-    limit of their own, nor has a respondent whom an anonymous conversation no longer stores
-    (rules 7.2 and 7.3).
+    its respondent. It gives nothing, except on anonymous projects, where no gift would reveal an answer:
+    there it gives the same as a completion (rule 1.181). Refuses a completion over the limits.
+    Nameless respondents have no limit of their own, nor has a respondent whom an anonymous conversation no
+    longer stores (rules 7.2 and 7.3).
     """
     conversation, project, remembered = loaded.conversation, loaded.project, loaded.remembered
     if not is_screened_out:

@@ -59,7 +59,7 @@ _BOUND = re.compile(r"\.\s{0,20}(>=|<=|>|<)\s{0,20}(-?\d+(?:\.\d+)?)")
 
 
 def xlsform(data: bytes) -> Questionnaire:
-    """A workbook with the sheets `survey` and `choices`. Refuses what is no such workbook."""
+    """A workbook with the sheets `survey` and `choices`. Refuses a file that is no such workbook."""
     found = Questionnaire()
     sheets = _sheets(data, found)
     if "survey" not in sheets:

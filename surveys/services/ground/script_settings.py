@@ -93,8 +93,8 @@ def depending(project: Project, script: Script, *, before: Script | None = None)
 
 
 def _told_by_anonymous(path: str, item: Mapping[str, Any], has_address: bool) -> Iterator[Violation]:
-    """Yield what an expression over answers would tell on an anonymous project: to another site by the end
-    that a browser reaches, or to others by who still completes.
+    """Yield the violations of an expression that would reveal answers on an anonymous project: to another
+    site by the end that a browser reaches, or to others by who still completes.
     """
     column = dependence.column_of_answer(item["where"])
     if column is None:

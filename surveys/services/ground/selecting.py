@@ -63,7 +63,8 @@ ScriptOf = Callable[[], Script]  # reads the script only if there is an expressi
 
 
 def refuse_faults(text: str | None, *, script: ScriptOf, solutions: bool) -> None:
-    """Refuse an expression with faults, and one that would tell what its reader may not know.
+    """Refuse an expression with faults, and an expression that would reveal facts that its reader may not
+    know.
 
     Readers without `solutions` do not see scores and results of calculated blocks, so they cannot select by
     them.

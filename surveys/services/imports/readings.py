@@ -253,13 +253,15 @@ class Readings:
             return None
 
     def _sample(self, group: Sequence[int]) -> list[tuple[int, str]]:
-        """The cells that show how columns are read, the most telling ones of each column first."""
+        """The cells that show how columns are read; in each column the cells that distinguish most ways come
+        first.
+        """
         ranks = zip_longest(*map(self._telling, group))
         cells = [(n, cell) for rank in ranks for n, cell in zip(group, rank, strict=True) if cell is not None]
         return cells[: _affordable([cell for _, cell in cells])]
 
     def _telling(self, index: int) -> list[str]:
-        """The cells of a column that may tell ways apart. Those that all ways read alike are the last."""
+        """The cells of a column that may distinguish ways. Cells that all ways read alike are the last."""
         numbers, texts = self._counted(index)
         target, marks = self.matching.columns[index], self.marks(index)
         block = self.found.block(target)

@@ -90,7 +90,8 @@ def dividing(
 ) -> Dividing:
     """The division of the responses, into at most `most` values where their number is not known.
 
-    Refuses what is unknown or cannot divide, and scores and calculated results unless the reader `derives`.
+    Refuses a value that is unknown or cannot divide, and scores and calculated results unless the reader
+    `derives`.
     """
     if by is None:
         return None

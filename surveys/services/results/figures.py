@@ -380,9 +380,9 @@ def _dividing(
 ) -> Dividing:
     """The division of the figures into segments.
 
-    Refuses what makes too many numbers, as far as the script shows, so that one request cannot keep a process
-    busy for long. `computed_entries` are added to the entries of the blocks, and so are the themes of the
-    questions `read_ids`.
+    Refuses a division with too many numbers, as far as the script shows, so that one request cannot keep a
+    process busy for long. `computed_entries` are added to the entries of the blocks, and so are the themes of
+    the questions `read_ids`.
     """
     if by is None:
         return None

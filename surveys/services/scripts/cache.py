@@ -182,7 +182,7 @@ def get(project_id: int, revision: int) -> CachedScript:
 
 
 def of(project: Project) -> CachedScript:
-    """The present script of a project, with what is known about it. Raises as `get` does."""
+    """The present script of a project, with facts about the script. Raises as `get` does."""
     return get(project.pk, project.revision)
 
 

@@ -102,8 +102,8 @@ def patch_block(
 
 
 def save_plan(*, actor: Actor | None, project: Project, plan: Plan, at: datetime) -> Written:
-    """Save a plan for a project that the caller has locked since. Raises the plan's refusal, and refuses what
-    would tell answers to an actor who may not read them (rule 1.90).
+    """Save a plan for a project that the caller has locked since. Raises the plan's refusal, and refuses
+    changes that would reveal answers to an actor who may not read the answers (rule 1.90).
     """
     plan.require_valid()
     if faults := telling_changes(actor=actor, project=project, plan=plan):
