@@ -553,7 +553,7 @@ def _context(page: ProjectPage, form: ProjectForm) -> Mapping[str, object]:
     form.tell_places()
     return {
         **_post(page, form),
-        "proofs": proofs_of(project) if page.tells_counts else None,
+        "proofs": proofs_of(project) if page.may_read_counts else None,
         "has_contents": True,
         "script_address": page.address("script") if page.may_edit else "",
         "suspected_address": f"{page.address('responses')}?suspected=true",

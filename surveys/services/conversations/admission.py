@@ -309,7 +309,7 @@ def _refresh(about: dict[str, Any]) -> Asked:
     return Asked()
 
 
-def told_provider(*, project: Project, respondent: Respondent) -> str:
+def shown_provider(*, project: Project, respondent: Respondent) -> str:
     """The `provider` of a Response: the platform whose account admitted the respondent (rule 6.3).
 
     On anonymous projects every response has the same provider, because a provider that only one member uses

@@ -17,7 +17,7 @@ from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project, Reading
 from surveys.services import events
 from surveys.services.conversations import completions, effects, ends, places, repository, respondents
-from surveys.services.conversations.admission import Respondent, consent_mark, told_provider
+from surveys.services.conversations.admission import Respondent, consent_mark, shown_provider
 from surveys.services.conversations.effects import Earner, Recipient
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.repository import MoveChanges, TallyChange
@@ -79,7 +79,7 @@ def new(
     conversation = Conversation(
         id=anonymity.new_id(project=project),
         project=project,
-        provider=told_provider(project=project, respondent=respondent),
+        provider=shown_provider(project=project, respondent=respondent),
         seed=secrets.randbits(63) if seed is None else seed,
         state=storable_state(script, turn.state, project),
         packed=packing.pack(turn.state.counted),

@@ -43,7 +43,9 @@ def faults(project: Project, script: Script) -> Iterator[Violation]:
     for path, item in _items(project):
         if "where" in item:
             found = list(where.faults(item["where"], script=script, path=f"{path}.where"))
-            yield from found or (_told_by_anonymous(path, item, has_address) if project.is_anonymous else ())
+            yield from found or (
+                _revealed_by_expression(path, item, has_address) if project.is_anonymous else ()
+            )
             setting = path.partition("[")[0]
             is_readable &= not found
             if not found:
@@ -62,7 +64,7 @@ def faults(project: Project, script: Script) -> Iterator[Violation]:
             message = f"The expressions of `{setting}` look for more than {limit}."
             yield Violation(setting, "too_long", message)
     if project.is_anonymous and is_readable:
-        yield from _told_by_limits(project, script)
+        yield from _revealed_by_limits(project, script)
         for told in check_ends(script, depending(project, script)):
             yield Violation(ENDS, told.code, f"`{ENDS}` and `{told.field}` do not fit. {told.message}")
 
@@ -92,7 +94,7 @@ def depending(project: Project, script: Script, *, before: Script | None = None)
     )
 
 
-def _told_by_anonymous(path: str, item: Mapping[str, Any], has_address: bool) -> Iterator[Violation]:
+def _revealed_by_expression(path: str, item: Mapping[str, Any], has_address: bool) -> Iterator[Violation]:
     """Yield the violations of an expression that would reveal answers on an anonymous project: to another
     site by the end that a browser reaches, or to others by who still completes.
     """
@@ -113,7 +115,7 @@ def _told_by_anonymous(path: str, item: Mapping[str, Any], has_address: bool) ->
         yield Violation(f"{path}.where", "not_allowed", message, column)
 
 
-def _told_by_limits(project: Project, script: Script) -> Iterator[Violation]:
+def _revealed_by_limits(project: Project, script: Script) -> Iterator[Violation]:
     """Yield a limit of an anonymous project that counts only people whose answers have not screened them out.
     Every visitor sees whether the limit is reached, and so how the one person before has answered.
     """

@@ -43,7 +43,7 @@ _CARRIED = (*_LOGIC_NAMES, "show_when", "hide_when", *references.TEXTS_WITH_TOKE
 _ASKED = ("type", "prompt", "description", "options", "correct_answer_ids", "min", "max")
 
 
-def telling_changes(
+def revealing_changes(
     before: Script,
     after: Script,
     *,
