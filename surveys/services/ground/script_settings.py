@@ -70,7 +70,7 @@ def faults(project: Project, script: Script) -> Iterator[Violation]:
 
 
 def depending(project: Project, script: Script, *, before: Script | None = None) -> Dependence:
-    """What the ends and quotas of a project make depend on answers.
+    """The parts that depend on answers because of the ends and quotas of a project.
 
     `before` is the script that they refer to, if a write replaces that one by `script`. On anonymous projects
     people who are screened out get what others get (rule 1.181), so only a quota decides who completes.

@@ -164,7 +164,7 @@ class Asks:
 
 def additions(text: str, language: str) -> tuple[str, tuple[Ask, ...], bool]:
     """Return a text without the questions that it wants in addition, such as `plus two questions about pay`,
-    the asks of these, and whether an open question about anything is among them.
+    the asks of these questions, and whether an open question about anything is among them.
     """
     asks: list[Ask] = []
     wants_open = False
