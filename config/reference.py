@@ -283,7 +283,7 @@ class _Reader:
     # --- Objects --------------------------------------------------------------------------------------
 
     def _object(self, name: str) -> Object | None:
-        """The component as an object; None for an enumeration, whose values stand at its fields."""
+        """The component as an object; None for an enumeration, because its fields list its values."""
         schema = self._schemas[name]
         kinds = [self._type(each) for each in schema.get("oneOf", schema.get("anyOf", []))]
         fields = self._fields(schema)

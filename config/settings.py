@@ -304,7 +304,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
-# A password has any characters, and any length from eight on, because rules for the kinds of characters make
+# A password has at least eight characters of any kind. Rules for the kinds of characters make
 # passwords worse.
 _django = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [

@@ -179,7 +179,7 @@ def query_violations(serializer: serializers.Serializer[Any], sent: QueryDict) -
         field_violation(name, "invalid", "must be an integer.")
         for name, field in serializer.fields.items()
         if isinstance(field, serializers.IntegerField) and name in sent
-        # DRF refuses what is no number at all.
+        # DRF refuses a value that is no number at all.
         if not _DIGITS.fullmatch(text := str(sent[name])) and _is_integer(text)
     ]
     return written + [

@@ -96,13 +96,13 @@ def _done_before(click: Click, project: Project, respondent: Respondent) -> Conv
 
 
 def _has_to_agree(click: Click, project: Project, respondent: Respondent) -> bool:
-    """Whether a respondent begins without having agreed to the project's `consent`, as it stands now."""
+    """Whether a respondent begins without having agreed to the project's present `consent`."""
     if not project.consent:
         return False
     if click.reference.op == Op.AGREE:
         return click.reference.arg != admission.consent_mark(project.consent)
     view, is_at_limit = conversations.look(project_id=project.pk, respondent=respondent, at=click.at)
-    if is_at_limit:  # who may not begin is told so
+    if is_at_limit:  # the reply says that the person may not begin
         return False
     return view is None or (view.is_completed and not (project.is_poll and project.change_poll))
 

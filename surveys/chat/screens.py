@@ -54,7 +54,7 @@ def notice(text: str, *, rows: Sequence[Row] = (), colour: int = PROBLEM) -> Mes
 
 
 def consent(project: Project, *, platform_id: str) -> Message:
-    """What somebody agrees to before they begin, with the button that does so."""
+    """The text that somebody agrees to before they begin, with the button to agree."""
     text = project.consent or ""
     button = Button(words.AGREE, _agreement(project, text, platform_id), PRIMARY)
     script = script_cache.script_of(project)

@@ -51,7 +51,7 @@ ANONYMOUS = (
 )
 MEMBERS_READ, TEAM_READS = privacy_words.TRANSPARENT.sentence, privacy_words.SEMI_PRIVATE.sentence
 RIGHT, NOT_RIGHT = "✅ That is right.", "❌ Not quite."
-OPEN_AGAIN = "This is open again. Its results are shown here once it has closed."
+OPEN_AGAIN = "Answers are taken again. The results are shown here after the closing."
 RESULTS_LATER = "The results can be seen once the poll is closed."
 
 

@@ -174,7 +174,9 @@ def consent_mark(text: str) -> int:
 
 
 def privacy_mark(privacy_mode: str) -> int:
-    """A number for a privacy mode, above 0 and below 2**32, for the buttons of a message that tells of it."""
+    """A number for a privacy mode, above 0 and below 2**32, for the buttons of a message that states the
+    mode.
+    """
     return consent_mark(privacy_mode) >> 31 or 1
 
 
@@ -315,7 +317,7 @@ def _refresh(about: dict[str, Any]) -> Asked:
     return Asked()
 
 
-def told_provider(*, project: Project, respondent: Respondent) -> str:
+def shown_provider(*, project: Project, respondent: Respondent) -> str:
     """The `provider` of a Response: the platform whose account admitted the respondent (rule 6.3).
 
     On anonymous projects every response has the same provider, because a provider that only one member uses

@@ -7,7 +7,8 @@
     settle(…)    for the worker: the question, or that there is none
     skip_left(…) for the timetable: ends the conversations that were left at one
 
-The worker writes into the conversation's state alone. If it does not in time, the next `continue` goes on.
+The worker writes into the conversation's state alone. If the model takes too long, the next `continue` skips
+the further question.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from surveys.services.ground.batches import change_each
 
 ASK = "surveys.ask_further"
 MOST_AT_ONCE = 500  # conversations that one run ends; the next run takes the rest
-# SQL for an answer `a` of the conversation `c` with what was answered further, each on a line of its own.
+# SQL for an answer `a` of the conversation `c` with its further answers, each on its own line.
 WHOLE_TEXT = """concat_ws(E'\\n', a.value, (
     SELECT string_agg(asked ->> 'answer', E'\\n')
     FROM jsonb_array_elements(c.state -> 'follow_ups' -> a.block_id::text) AS asked
@@ -158,7 +159,7 @@ def outdate_reading(loaded: LoadedConversation, block: Block) -> None:
 
 
 def settle(loaded: LoadedConversation, question: str | None) -> None:
-    """Put what was written into a locked conversation; without a question it goes on at the next `continue`.
+    """Put the written question into a locked conversation; without a question, the next `continue` moves on.
 
     After a step back, the question waits for the same answer. Nothing that readers of responses see has
     changed, so neither has `updated_at`.

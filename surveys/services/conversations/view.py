@@ -111,7 +111,7 @@ class WalkView(ABC):
 
     @property
     def is_open(self) -> bool:
-        """Whether the project accepts answers now. A walk that is stored nowhere yet may go on."""
+        """Whether the project accepts answers now. A walk that is stored nowhere yet may continue."""
         return True
 
     @property
@@ -233,7 +233,7 @@ class WalkView(ABC):
 
     @cached_property
     def end(self) -> End | None:
-        """The first of the project's `ends` whose expression holds, else its `end`; None before the end."""
+        """The first of the project's `ends` whose expression is true, else its `end`; None before the end."""
         project = self.project
         if not self._is_over or not (project.end or project.ends):
             return None

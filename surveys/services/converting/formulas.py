@@ -4,8 +4,8 @@
     reader.logic("${age} >= 18 and selected(${pets}, 'dog')")     Group("all", …)
     reader.formula("${price} * 2")                                "<pipe>price<end> * 2"
 
-The systems differ in how they refer to a question; operators and functions are read together. What has no
-equivalent raises UnsayableError. The work is linear in the text.
+The systems differ in how they refer to a question; operators and functions are read together. An expression
+without an equivalent raises UnsayableError. The work is linear in the text.
 """
 
 from __future__ import annotations
@@ -296,7 +296,9 @@ def _sayable(parts: tuple[Node, ...]) -> list[Logic]:
 
 
 def _joined(op: str, parts: list[Logic]) -> Logic:
-    """The group, without `is answered` beside a comparison that is false without an answer."""
+    """The group without each `is answered` that a comparison beside it makes superfluous: the comparison is
+    false without an answer.
+    """
     compared = {part.key for part in parts if isinstance(part, Compare) and part.op != "ne"}
     if op == "all":
         parts = [part for part in parts if not (isinstance(part, Answered) and part.key in compared)]

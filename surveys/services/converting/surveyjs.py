@@ -303,7 +303,7 @@ class _Reader:
                 )
             yield row
 
-    # --- What stands outside of pages
+    # --- Parts outside of pages
 
     def rest(self) -> None:
         """Calculated values, triggers, the end, and what is left out."""

@@ -127,7 +127,7 @@ class Workbook:
                 self._percents = styles.percents
 
     def _relations(self, path: str) -> dict[str, tuple[str, str]]:
-        """What a file refers to: the last word of its type, and its path, by its key."""
+        """The files that a file refers to: the last word of its type, and its path, by its key."""
         folder, name = posixpath.split(path)
         reader = _Relations(folder)
         self._walk(posixpath.join(folder, "_rels", f"{name}.rels"), reader)

@@ -70,7 +70,7 @@ CONVERSATIONS_AT_ONCE = 5_000
 # The memory is for scores in segments. With less memory, PostgreSQL sorts all rows once for each bucket,
 # which takes three times as long. Only one count of many responses runs at a time.
 MEMORY_FOR_SEGMENTS = "32MB"
-TIMES_IN_SQL = 10  # NumPy adds about so many values while the database adds one.
+TIMES_IN_SQL = 10  # NumPy adds about this many values while the database adds one.
 _NOTHING: Part = ("SELECT '{}'::json", [])
 _NO_NAMES: Mapping[str, str] = {}
 _COMPLETED = 2  # The progress of a conversation. The value 1 means that it has an answer, and BEGUN none.
@@ -267,7 +267,7 @@ def weighting_of(project_id: int, selection: Selection, script: Script) -> Mappi
 
 
 def is_large(listed: int, selection: Selection, script: Script, added: int) -> bool:
-    """Whether a count needs a slot: of many responses, or adding so many values of each response."""
+    """Whether a count needs a slot: of many responses, or adding `added` values of each response."""
     return (
         listed >= large.LARGE
         or listed * added > large.MUCH_ADDED

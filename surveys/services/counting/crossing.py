@@ -66,7 +66,7 @@ def count(
 ) -> Crossed:
     """Count the responses in each row and each column.
 
-    Refuses what `counts.count_answers` refuses, and raises what it raises.
+    Refuses and raises the same as `counts.count_answers`.
     """
     where, values = condition_of(project_id, selection, stored.script)
     condition = f"{where or 'c.project_id = %s'} AND c.is_listed", values or [project_id]

@@ -39,8 +39,8 @@ class Table:
     """The headers of a table, and its rows of texts, each with its number in the file.
 
     Numbers of a workbook are `NumberText`. A row with cells beyond the last header is longer. `notes` are
-    sentences about what was not read, or not as it stands there. `names` are further names of the columns,
-    and `zone` the time zone of the file, where it says them.
+    sentences about parts that were not read, or were read with changes. `names` are further names of the
+    columns, and `zone` the time zone of the file, where it says them.
     """
 
     headers: Sequence[str]

@@ -261,7 +261,7 @@ def _script_setting_faults(project: Project, was: Project) -> list[Violation]:
 
 
 def _reward_faults(actor: Actor, project: Project, was: Project) -> list[Violation]:
-    """The rewards of the end, if an actor who may not read responses changes them, and they would tell how
+    """The rewards of the end, if an actor who may not read responses changes them, and they would reveal how
     people have answered (rule 1.184).
     """
     if project.rewards == was.rewards or not project.gives_at_end:

@@ -294,7 +294,7 @@ def _test(test: ChanceTest) -> dict[str, Any]:
 
 
 def _of_weights(crossed: Crossed) -> list[str]:
-    """What weights do to a table, and the rule of its tests."""
+    """Sentences about the effect of weights on a table, and the rule of its tests."""
     if crossed.weighted is None or crossed.weighting is None:
         return []
     return [

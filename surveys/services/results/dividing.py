@@ -1,4 +1,4 @@
-"""What divides responses into segments, from its text in a request (rules 6.320 to 6.323).
+"""Reads the division of responses into segments from its text in a request (rules 6.320 to 6.323).
 
 12, game                by the id or the name of a block:
                         the options of a choice, the points of a scale, the first choice of a ranking, the
@@ -89,9 +89,10 @@ def dividing(
     derives: bool,
     parameter: str = "segment_by",
 ) -> Dividing:
-    """What divides the responses, into at most `most` values where their number is not known.
+    """The division of the responses, into at most `most` values where their number is not known.
 
-    Refuses what is unknown or cannot divide, and scores and calculated results unless the reader `derives`.
+    Refuses a value that is unknown or cannot divide, and scores and calculated results unless the reader
+    `derives`.
     """
     if by is None:
         return None
