@@ -42,7 +42,7 @@ class PageOrAfterIn(PageIn):
         max_value=MAX_PAGE,
         # There is no default, because generated clients would send the default beside `after`.
         required=False,
-        help_text="From 1, which is meant without it. Not with `after`.",
+        help_text="From 1, the default. Not with `after`.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

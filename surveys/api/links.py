@@ -89,7 +89,7 @@ class NewLinkOut(serializers.Serializer[Any]):
 
     id = serializers.UUIDField()
     member_id = serializers.CharField()
-    url = serializers.CharField(help_text="Whoever has this address answers in the member's name.")
+    url = serializers.CharField(help_text="A person with this address answers in the member's name.")
     expires_at = serializers.DateTimeField(help_text="30 days after it was made.")
     metadata = Carried()
 

@@ -294,7 +294,9 @@ class ResultFieldOut(FieldFiguresOut):
 
     name = serializers.CharField(help_text="The field's name, for instance `campaign`.")
     other_values = serializers.IntegerField(help_text="How many different values are not in `distribution`.")
-    segments = FieldSegmentOut(many=True, required=False, help_text="With `segment_by`, in its order.")
+    segments = FieldSegmentOut(
+        many=True, required=False, help_text="The segments in the order of `segment_by`; left out without it."
+    )
 
 
 class ResultsOut(serializers.Serializer[Any]):
@@ -461,8 +463,8 @@ class ResultsViewSet(OwnWorkViewSet):
         description=(
             "Counts how many conversations were begun and completed on each day (UTC), or in each week or "
             "month of longer times, and how many were asked each question, answered it, and left there. "
-            "Filters are those of results. For whoever may read single responses. Projects with 10,000,000 "
-            "responses or more are `400` (`too_large`); while others are counted, it may be `503`."
+            "Filters are those of results. Readable by all who may read single responses. Projects with "
+            "10,000,000 responses or more are `400` (`too_large`); while others are counted, it may be `503`."
         ),
         parameters=[FilteredResponses, PARAMETER],
         responses=ProjectParticipationOut,
