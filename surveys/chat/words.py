@@ -27,7 +27,8 @@ PRESS_AGAIN = "That click came twice, and counts once. Please press again if not
 GONE = "This is not there any more."
 CHANGED = "The questions have changed since this message was made. Please try again below the newest one."
 OTHER_PRIVACY = (
-    "Who sees the answers has changed since this message was made. Please read it again there, and vote then."
+    "What was said about your answers has changed since this message was made. Please read it again there, "
+    "and vote then."
 )
 FAULT = "Something went wrong on our side. What you answered before is saved. Please try again in a moment."
 NOT_CONNECTED = "This server is not connected with Colloquy."

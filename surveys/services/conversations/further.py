@@ -1,6 +1,5 @@
 """Further questions about short answers, in a conversation (rules 10.60 to 10.69 and 10.73).
 
-    asks(…)      whether a project has any, for respondents who ask who reads their answers
     wait(…)      saves an answer; the conversation stays at its block, and a worker is woken
     ask_again(…) asks the question that a step back left unanswered
     waiting(…)   for the worker: what the question is about
@@ -25,14 +24,14 @@ from communities.ground.errors import Refusal
 from communities.ground.queue import wake
 from communities.ground.statements import prepared
 from communities.ground.transactions import again_after_deadlock, in_transaction
-from surveys import ai
-from surveys.engine.script import Block, Script
+from surveys.engine.script import Block
 from surveys.engine.walk import answers, follow_ups, runner
 from surveys.engine.walk.answers import InvalidAnswer, Reply
 from surveys.engine.walk.follow_ups import Further
 from surveys.engine.walk.runner import Turn
-from surveys.models import Conversation, Project, Reading
+from surveys.models import Conversation, Reading
 from surveys.services.conversations import saving
+from surveys.services.conversations.admission import asks_further
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.ground.batches import change_each
 
@@ -45,21 +44,13 @@ WHOLE_TEXT = """concat_ws(E'\\n', a.value, (
 ))"""
 
 
-def asks(project: Project, script: Script) -> bool:
-    """Whether a model may ask respondents of a project about what they write.
-
-    Never on an anonymous project, nor where no model is at work.
-    """
-    return bool(script.follow_ups) and not project.is_anonymous and not ai.provider_is_free()
-
-
 def may_be_asked(loaded: LoadedConversation, block: Block, reply: Reply) -> bool:
     """Whether a model may ask about a reply to the current block, or about its latest further answer.
 
     Not where the community cannot pay, so that nobody waits for nothing. In one conversation no more are
     asked than its script allows, however often answers are changed.
     """
-    if not follow_ups.wants(block, reply) or not asks(loaded.project, loaded.script):
+    if not follow_ups.wants(block, reply) or not asks_further(loaded.project, loaded.script):
         return False
     if loaded.state.asked >= loaded.script.follow_ups:
         return False

@@ -22,7 +22,7 @@ from surveys.engine.walk.path_values import PathValues
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import PastSteps, State
 from surveys.models import Conversation, Project
-from surveys.services.conversations import ends, further, tokens
+from surveys.services.conversations import admission, ends, tokens
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.tokens import TokenContext
@@ -164,7 +164,7 @@ class WalkView(ABC):
     @property
     def asks_further(self) -> bool:
         """Whether a model may ask about what the respondent writes."""
-        return further.asks(self.project, self.script)
+        return admission.asks_further(self.project, self.script)
 
     @property
     def question_number(self) -> str:

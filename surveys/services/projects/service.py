@@ -211,11 +211,13 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
     if (project.privacy_mode, project.rounds_times_to_day) != (was.privacy_mode, was.rounds_times_to_day):
         _change_privacy(project, at=at)
     kept, told = project.keep_responses_days, was.keep_responses_days
-    if told is not None and (kept is None or kept > told) and _has_responses(project):
-        raise Conflict(
-            "`keep_responses_days` can only be lowered once there are responses: respondents were told when "
-            "their answers are deleted."
-        )
+    if told is not None and (kept is None or kept > told):
+        if _has_responses(project):
+            raise Conflict(
+                "`keep_responses_days` can only be lowered once there are responses: respondents were told "
+                "when their answers are deleted."
+            )
+        removal.delete_unanswered(project, at=at)
     if project.delivery != was.delivery:
         schedule.follow_delivery(project, at=at)
         if project.is_live_at(at) or project.is_pending_at(at):

@@ -120,7 +120,7 @@ def test_no_answer_is_taken_from_a_page_that_told_of_other_days(days: int | None
 def test_no_answer_is_taken_from_a_page_that_told_of_no_ai(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rule 7.820."""
     visitor = Visitor(scenario.project(TEXT, participation="open_web")).look()
-    monkeypatch.setattr("surveys.services.conversations.further.asks", lambda project, script: True)
+    monkeypatch.setattr("surveys.services.conversations.admission.asks_further", lambda project, script: True)
 
     visitor.send(value="secret")
 
@@ -128,13 +128,27 @@ def test_no_answer_is_taken_from_a_page_that_told_of_no_ai(monkeypatch: pytest.M
     assert not Conversation.objects.exists()
 
 
-def test_the_privacy_is_that_of_the_page_also_if_it_changes_meanwhile() -> None:
-    """Rule 7.820."""
+@pytest.mark.parametrize("told", ["anonymous", "transparent.30"])
+def test_the_privacy_is_that_of_the_page_also_if_it_changes_meanwhile(told: str) -> None:
+    """Rules 7.820, 7.920."""
     made = scenario.project(TEXT)
-    someone = replace(admission.visitor(visitor_id="x"), told="anonymous")
+    someone = replace(admission.visitor(visitor_id="x"), told=told)
 
     with pytest.raises(Conflict):
         conversations.begin(project_id=made.pk, respondent=someone, at=timezone.now())
+
+
+def test_a_conversation_without_answers_ends_when_answers_are_to_be_kept_longer() -> None:
+    """Rule 7.920."""
+    author = Caller("admin")
+    made = author.make_open(settings={"keep_responses_days": 30})
+    Project.objects.update(participation="open_web")
+    someone = admission.visitor(visitor_id="x")
+    conversations.begin(project_id=Project.objects.get().pk, respondent=someone, at=timezone.now())
+    for days, left in ((10, True), (3650, False)):
+        changed = author.patch(f"/projects/{made['id']}", {"settings": {"keep_responses_days": days}})
+        assert changed.status_code == 200
+        assert Conversation.objects.exists() is left
 
 
 @pytest.mark.parametrize(
