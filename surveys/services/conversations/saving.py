@@ -17,7 +17,7 @@ from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project, Reading
 from surveys.services import events
 from surveys.services.conversations import completions, effects, ends, places, repository, respondents
-from surveys.services.conversations.admission import Respondent, consent_mark, told_mark, shown_provider
+from surveys.services.conversations.admission import Respondent, consent_mark, shown_provider, told_mark
 from surveys.services.conversations.effects import Earner, Recipient
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.repository import MoveChanges, TallyChange
