@@ -217,7 +217,7 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
                 "`keep_responses_days` can only be lowered once there are responses: respondents were told "
                 "when their answers are deleted."
             )
-        removal.delete_unanswered(project, at=at)
+        _end_unanswered(project, at=at)
     if project.delivery != was.delivery:
         schedule.follow_delivery(project, at=at)
         if project.is_live_at(at) or project.is_pending_at(at):
@@ -387,11 +387,16 @@ def _change_privacy(project: Project, *, at: datetime) -> None:
         raise Conflict("`privacy_mode` cannot change once there are responses.")
     removal.end_running_analyses(project)
     Analysis.objects.filter(project=project).delete()  # these cover responses that have been deleted
-    removal.delete_unanswered(project, at=at)
-    links = PersonalLink.objects.filter(project=project)
-    links.filter(used_at__isnull=False).update(used_at=None)
+    _end_unanswered(project, at=at)
     if project.is_anonymous:  # links of anonymous projects have no metadata (`links/fields`)
+        links = PersonalLink.objects.filter(project=project)
         links.filter(sealed_metadata__isnull=False).update(sealed_metadata=None)
+
+
+def _end_unanswered(project: Project, *, at: datetime) -> None:
+    """Delete conversations of a project without responses. Their links can be used again."""
+    removal.delete_unanswered(project, at=at)
+    PersonalLink.objects.filter(project=project, used_at__isnull=False).update(used_at=None)
 
 
 def _has_responses(project: Project) -> bool:

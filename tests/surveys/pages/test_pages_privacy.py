@@ -13,13 +13,15 @@ from django.utils import timezone
 
 from communities.ground.errors import Conflict
 from communities.models import CommunitySettings
-from surveys.models import Conversation, Project
+from surveys.models import Conversation, PersonalLink, Project
 from surveys.pages.respondent import browsers
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.people.merging import merge_users
+from tests.factories import MemberFactory
 from tests.support.caller import Caller, faults
 from tests.support.surveys import scenario
+from tests.support.surveys.personal_links import link_for
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 from tests.support.surveys.visitor import Visitor, kept_id
 
@@ -144,11 +146,13 @@ def test_a_conversation_without_answers_ends_when_answers_are_to_be_kept_longer(
     made = author.make_open(settings={"keep_responses_days": 30})
     Project.objects.update(participation="open_web")
     someone = admission.visitor(visitor_id="x")
-    conversations.begin(project_id=Project.objects.get().pk, respondent=someone, at=timezone.now())
+    project = Project.objects.get()
+    conversations.begin(project_id=project.pk, respondent=someone, at=timezone.now())
+    link_for(MemberFactory.create(community=project.community), project, used_at=timezone.now())
     for days, left in ((10, True), (3650, False)):
         changed = author.patch(f"/projects/{made['id']}", {"settings": {"keep_responses_days": days}})
         assert changed.status_code == 200
-        assert Conversation.objects.exists() is left
+        assert Conversation.objects.exists() is PersonalLink.objects.exclude(used_at=None).exists() is left
 
 
 @pytest.mark.parametrize(
