@@ -13,7 +13,7 @@ endif
 # Colloquy has one settings module; ignore the variable of another Django project.
 unexport DJANGO_SETTINGS_MODULE
 
-.PHONY: help setup run reset test test-all check fmt schema bench quality torture lock \
+.PHONY: help setup run reset test test-all check fmt schema bench quality torture lock bill audit \
 	check-lint check-types check-imports check-migrations check-deployment check-openapi check-js lock-js
 
 help:
@@ -29,6 +29,8 @@ help:
 	@echo "make quality  compare readings of answers with labels            (PROVIDER=anthropic for a model)"
 	@echo "make torture  kill processes under load and check that no event is lost"
 	@echo "make lock     update the requirements files after a change of pyproject.toml"
+	@echo "make bill     print a bill of materials of the requirements as CycloneDX"
+	@echo "make audit    compare the requirements with advisories           (ADVISORIES=osv.zip, IGNORE='ID ID')"
 	@echo "make lock-js  update the lock of the JavaScript checks after a change of .ci/js/package.json"
 
 setup: $(DEVELOPMENT)
@@ -119,6 +121,12 @@ EXTRAS := $(addprefix --extra ,embeddings offline-ai openai parquet servers spss
 lock: $(DEVELOPMENT)
 	$(COMPILE) $(EXTRAS) --extra telemetry --group dev pyproject.toml -o requirements-dev.txt
 	$(COMPILE) $(EXTRAS) --group run pyproject.toml --constraint requirements-dev.txt -o requirements.txt
+
+bill: | $(DEVELOPMENT)
+	@$(PY) .ci/packages.py bill requirements.txt
+
+audit: | $(DEVELOPMENT)
+	@$(PY) .ci/packages.py audit requirements-dev.txt $(or $(ADVISORIES),$(error set ADVISORIES)) $(IGNORE)
 
 # npm writes the addresses of sponsors too.
 WITHOUT_SPONSORS := import json, pathlib; \

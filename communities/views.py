@@ -33,7 +33,9 @@ def picture(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def brand(request: HttpRequest, name: str) -> HttpResponse:
-    """Serve the style sheet of a brand. The style sheet depends only on its address and on this program."""
+    """Serve the style sheet of a brand. The style sheet depends only on its address and on the version of
+    this program.
+    """
     look = brands.look_of(name)
     if look is None:
         raise Http404

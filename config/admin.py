@@ -44,6 +44,14 @@ SERVERS = {
         "SECRET_KEY",
         {"wrong": "is not the one that the stored secrets were made with", "unknown": "cannot be checked"},
     ),
+    "replica": (
+        "The replica",
+        {
+            "lagging": "is behind: big readings use the database itself",
+            "unavailable": "does not answer: big readings use the database itself",
+            "wrong": "is no replica of this database, which is read instead",
+        },
+    ),
 }
 
 
@@ -90,13 +98,14 @@ def page(request: HttpRequest) -> TemplateResponse:
 
 
 def check_servers() -> list[Check]:
-    """The database, Redis and the key, as `/readyz` sees them."""
+    """The database, Redis and the key, as `/readyz` sees them; and the replica, if there is one."""
     states = health.states()
     return [
         Check(name, "works")
         if states[key] == "ok"
         else Check(name, words.get(states[key], states[key]), "bad")
         for key, (name, words) in SERVERS.items()
+        if key in states
     ]
 
 

@@ -101,7 +101,7 @@ class Document:
 
     @property
     def headings(self) -> Sequence[Section]:
-        """What the page lists beside its text."""
+        """The headings that the page lists beside its text."""
         return [section for section in self.sections if section.level == 2]
 
 

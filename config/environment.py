@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from email.utils import parseaddr
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 from urllib.parse import unquote, urlsplit
 
@@ -26,6 +27,14 @@ SHORTEST_KEY = 20
 DEVELOPMENT_KEY = "django-insecure-only-for-development-with-debug-on"
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LIBPQ_TO_DJANGO = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
+# A reading leaves a replica whose machine has vanished after so many seconds, and uses the primary.
+LIMITS_OF_A_REPLICA = {
+    "connect_timeout": 2,
+    "tcp_user_timeout": 5_000,  # milliseconds
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+}
 
 
 def between(minimum: float, maximum: float) -> Callable[[float], None]:
@@ -310,10 +319,17 @@ def with_chat_application(
     return {**providers, "chat": own}
 
 
-def django_database(url: str, *, statement_timeout: int, prepared_statements: bool = True) -> dict[str, Any]:
+def django_database(
+    url: str,
+    *,
+    statement_timeout: int,
+    prepared_statements: bool = True,
+    limits: Mapping[str, int] = MappingProxyType({"connect_timeout": 5}),
+) -> dict[str, Any]:
     """Django's settings for a libpq URL, with timeouts after which a hanging session releases its locks.
 
-    `statement_timeout` is in seconds; 0 means no limit.
+    `statement_timeout` is in seconds; 0 means no limit. `limits` are parameters of libpq that the URL may
+    replace.
     """
     parts = dict(conninfo_to_dict(url))
     address = {key: str(parts.pop(name)) for name, key in LIBPQ_TO_DJANGO.items() if name in parts}
@@ -333,7 +349,7 @@ def django_database(url: str, *, statement_timeout: int, prepared_statements: bo
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
-            "connect_timeout": 5,
+            **limits,
             "application_name": "colloquy",
             # The value is for communities.ground.statements, because the ORM's own statements are never
             # prepared.

@@ -10,9 +10,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
 
+from communities.ground import replica
 from config import secret_key
 
 log = structlog.get_logger(__name__)
+NOT_NEEDED = {"redis", "replica"}  # Without these servers no request fails.
 
 # Writes that leave no dead rows and need no lock on which others would wait. The first takes a number of a
 # sequence, which a read-only server refuses. The second writes 128 kB to a temporary file, which a full disk
@@ -40,21 +42,27 @@ def readyz(request: HttpRequest) -> JsonResponse:
     """Return 200 if the database answers and accepts writes, and SECRET_KEY is the right key; else 503
     (rule 12.16).
 
-    Without Redis no request fails, so the process is ready, but `degraded`.
+    Without Redis no request fails, so the process is ready, but `degraded`; so it is without the replica
+    (rule 12.942).
     """
     looked_up = states()
     broken = {name for name, state in looked_up.items() if state != "ok"}
-    status = "unavailable" if broken - {"redis"} else "degraded" if broken else "ok"
+    status = "unavailable" if broken - NOT_NEEDED else "degraded" if broken else "ok"
     return JsonResponse({"status": status, **looked_up}, status=503 if status == "unavailable" else 200)
 
 
 def states() -> dict[str, str]:
-    """The state of the database, Redis and the SECRET_KEY: `ok`, or the problem."""
+    """The state of the database, Redis, the SECRET_KEY, and the replica if there is one: `ok`, or the
+    problem.
+    """
     database, key = _state("database", _query_database), "unknown"
     if database == "ok":
         key = _key_state()
         database = _state("database", _write_to_database, failed="unwritable")
-    return {"database": database, "redis": _state("redis", _query_redis), "secret_key": key}
+    looked_up = {"database": database, "redis": _state("redis", _query_redis), "secret_key": key}
+    if replica.is_set() and database != "unavailable":
+        looked_up["replica"] = replica.state()
+    return looked_up
 
 
 def _state(name: str, query: Callable[[], None], *, failed: str = "unavailable") -> str:

@@ -86,7 +86,7 @@ _FORMATS_OF_EXPORTS = ("csv", "json", "ndjson")  # The others are no text.
 
 
 class _Fault(Exception):
-    """A JSON-RPC error: the message is wrong, or asks for what is not there."""
+    """A JSON-RPC error: the message is wrong, or asks for something that does not exist."""
 
     def __init__(self, code: int, message: str, data: Json | None = None) -> None:
         super().__init__(message)
@@ -221,7 +221,7 @@ def _content(response: HttpResponse | StreamingHttpResponse) -> tuple[bytes, boo
         content += chunk
         if len(content) > LONGEST_RESULT:
             break
-    # `response.close` would also tell Django that the request is finished.
+    # `response.close` would also report to Django that the request is finished.
     for close in getattr(response, "_resource_closers", []):
         close()
     return content[:LONGEST_RESULT], len(content) <= LONGEST_RESULT
@@ -236,7 +236,7 @@ def _response_of(inner: HttpRequest) -> HttpResponse | StreamingHttpResponse:
 def _inner_request(
     request: HttpRequest, operation: Operation, arguments: Json, key: str, community_id: str
 ) -> HttpRequest:
-    """The request of the interface that a call means. What is no parameter goes into the body."""
+    """The request of the interface that a call means. Arguments that are no parameters go into the body."""
     path = operation.path.replace("{community_id}", community_id)
     for name in operation.in_path:
         if name not in arguments:

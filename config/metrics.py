@@ -33,6 +33,7 @@ from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
 from communities.gate import throttling
+from communities.ground import replica
 from communities.services.chat import metrics as chat_metrics
 from config import environment, queues
 from surveys.ai import spending
@@ -181,6 +182,8 @@ class _ServerCollector(Collector):
         yield from _collect(_broker_metrics, "colloquy_broker_up", "Whether the workers' broker answers.")
         yield from _model_metrics()
         yield from _collect(_database_metrics, "colloquy_database_up", "Whether the database answers.")
+        if replica.is_set():
+            yield from _replica_metrics()
 
 
 def _collect(read: Callable[[], list[Metric]], name: str, description: str) -> Iterator[Metric]:
@@ -267,6 +270,21 @@ def _database_metrics() -> list[Metric]:
         outbox.oldest_age_seconds,
     )
     return [deliveries, due, oldest, webhooks, *_chat_metrics()]
+
+
+def _replica_metrics() -> list[Metric]:
+    """How far the replica is behind at this moment. A lag of few bytes is usual."""
+    lag = replica.measure()
+    is_up = lag.state in (replica.State.OK, replica.State.LAGGING)
+    metrics: list[Metric] = [
+        GaugeMetricFamily("colloquy_replica_up", "Whether the replica answers as a replica.", is_up)
+    ]
+    if lag.bytes is not None:
+        metrics.append(GaugeMetricFamily("colloquy_replica_lag_bytes", "Log not yet replayed.", lag.bytes))
+    if lag.seconds is not None:
+        words = "Age of the last commit that was replayed, 0 if none is missing."
+        metrics.append(GaugeMetricFamily("colloquy_replica_lag_seconds", words, lag.seconds))
+    return metrics
 
 
 def _chat_metrics() -> list[Metric]:

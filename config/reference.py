@@ -283,7 +283,7 @@ class _Reader:
     # --- Objects --------------------------------------------------------------------------------------
 
     def _object(self, name: str) -> Object | None:
-        """The component as an object; None for an enumeration, whose values stand at its fields."""
+        """The component as an object; None for an enumeration, because its fields list its values."""
         schema = self._schemas[name]
         kinds = [self._type(each) for each in schema.get("oneOf", schema.get("anyOf", []))]
         fields = self._fields(schema)
@@ -401,9 +401,10 @@ class _Reader:
         """A value of the schema: its own example, or one that is made of those of its parts."""
         if "example" in schema:
             return schema["example"]
-        schema = self._merged(schema)
-        if schema.get("examples"):
-            return schema["examples"][0]
+        whole = self._merged(schema)
+        if examples := schema.get("examples") or whole.get("examples"):
+            return examples[0]
+        schema = whole
         if "const" in schema or "enum" in schema:
             return schema.get("const", (schema.get("enum") or [None])[0])
         for key in ("oneOf", "anyOf"):
@@ -432,7 +433,8 @@ class _Reader:
         """Whether an object has an example, or a field with one."""
         merged = self._merged(schema)
         return bool(merged.get("examples")) or any(
-            "examples" in each for each in merged.get("properties", {}).values()
+            "examples" in each or ("$ref" in each and self._shows(each))
+            for each in merged.get("properties", {}).values()
         )
 
 

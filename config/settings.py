@@ -52,6 +52,9 @@ BASE_URL = _env.str("BASE_URL", f"http://127.0.0.1:{PORT}", validate=environment
 ALLOWED_HOSTS: list[str] = _env.list("ALLOWED_HOSTS", [], validate=environment.is_named_host_list)
 VAR_DIR = HOME_DIR / _env.str("VAR_DIR", "var")
 DATABASE_URL = _env.str("DATABASE_URL", "", validate=environment.is_database_url)
+# A streaming replica for big readings, and the seconds that a reading waits until the replica has caught up.
+DATABASE_REPLICA_URL = _env.str("DATABASE_REPLICA_URL", "", validate=environment.is_database_url)
+DATABASE_REPLICA_SECONDS = _env.float("DATABASE_REPLICA_SECONDS", 0.5, validate=environment.between(0, 10))
 REDIS_URL = _env.str("REDIS_URL", "", validate=environment.is_redis_url)
 CELERY_BROKER_URL = _env.str("CELERY_BROKER_URL", "", validate=environment.is_redis_url)
 STATEMENT_TIMEOUT_SECONDS = _env.int("STATEMENT_TIMEOUT_SECONDS", 30, validate=environment.between(0, 86_400))
@@ -301,7 +304,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
-# A password has any characters, and any length from eight on, because rules for the kinds of characters make
+# A password has at least eight characters of any kind. Rules for the kinds of characters make
 # passwords worse.
 _django = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
@@ -395,6 +398,13 @@ DATABASES = {
         prepared_statements=PREPARED_STATEMENTS,
     )
 }
+if DATABASE_REPLICA_URL:
+    DATABASES["replica"] = environment.django_database(
+        DATABASE_REPLICA_URL,
+        statement_timeout=STATEMENT_TIMEOUT_SECONDS,
+        prepared_statements=PREPARED_STATEMENTS,
+        limits=environment.LIMITS_OF_A_REPLICA,
+    )
 CACHES: dict[str, dict[str, Any]] = {
     "default": {
         "BACKEND": "django_redis.cache.RedisCache",

@@ -9,10 +9,10 @@ from importlib.metadata import version
 import psycopg
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, connections
 from redis.exceptions import RedisError
 
-from communities.ground import redis_connection, sealing
+from communities.ground import redis_connection, replica, sealing
 from config import checks, environment, secret_key
 from config.postgresql import pooler
 
@@ -32,7 +32,7 @@ def check() -> None:
         log.warning("startup.unchecked", failure=type(error).__name__)
         return
     finally:
-        connection.close()  # Processes that are forked from this process must not share the connection.
+        connections.close_all()  # Processes that are forked from this process must not share connections.
     if sentences:
         environment.stop(sentences)
 
@@ -62,10 +62,24 @@ def _versions() -> dict[str, str]:
 def _problems() -> list[str]:
     sentences = []
     if settings.PREPARED_STATEMENTS and not pooler.keeps_prepared_statements():
-        sentences.append(pooler.LOSES_STATEMENTS)
+        sentences.append(pooler.LOSES_STATEMENTS.format("DATABASE_URL"))
+    if replica.is_set():
+        sentences += _problems_of_replica()
     if not secret_key.is_right():
         sentences.append(secret_key.WRONG)
     else:
         secret_key.record()
         sealing.hash_root()  # No request reads it later.
     return sentences
+
+
+def _problems_of_replica() -> list[str]:
+    """Log a replica that is not read now, which stops nothing; return the sentence about its pooler."""
+    state = replica.measure(max_wait=settings.DATABASE_REPLICA_SECONDS).state
+    if state != replica.State.OK:
+        log.warning("startup.replica", state=state)
+    if state == replica.State.UNAVAILABLE or not settings.PREPARED_STATEMENTS:
+        return []
+    with replica.instead_of_primary():
+        is_right = pooler.keeps_prepared_statements()
+    return [] if is_right else [pooler.LOSES_STATEMENTS.format("DATABASE_REPLICA_URL")]

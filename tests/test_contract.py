@@ -51,7 +51,7 @@ LIMITS = [
     ("rule 1.53", "at most {:,} pictures", MAX_A_DAY),
     ("rule 11.30", "more than {:,} GiB behind", MAX_ON_DISK // MEBIBYTE // 1024),
     ("rule 11.32", "has at most {:,} commas", MAX_VALUES),
-    ("rule 11.32", "to import {:,};", MAX_VALUES_OF_LINES),
+    ("rule 11.32", "to import has at most {:,} in", MAX_VALUES_OF_LINES),
 ]
 
 

@@ -15,6 +15,7 @@ from django.test import Client
 
 from config import docs, documents, reference
 from surveys.engine.script import BLOCK_TYPES, CALCULATED
+from tests.support.caller import Caller
 from tests.support.cases import try_each
 from tests.support.openapi import described
 
@@ -148,6 +149,20 @@ def test_the_guide_to_scripts_draws_every_type(client: Client) -> None:
         assert "frame-ancestors 'self'" in response.headers["Content-Security-Policy"]
         for option in block.get("options", []):
             assert html.escape(option.get("label", option["value"])) in text
+
+
+@pytest.mark.django_db
+def test_blocks_that_the_guide_to_scripts_shows_are_accepted_as_they_are() -> None:
+    """Rule 11.952."""
+    text = (documents.FOLDER / "write-a-script.md").read_text()
+    codes = re.findall(r"^```json[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    values = [json.loads(code) for code in codes]
+    shown = [block for value in values for block in (value if isinstance(value, list) else [value])]
+
+    answer = Caller().post("/projects", {"name": "Shown", "type": "convo", "script": {"blocks": shown}})
+
+    assert (answer.status_code, answer.headers.get("X-Ignored-Fields")) == (201, None), answer.content
+    assert len(shown) > len(BLOCK_TYPES)
 
 
 @pytest.fixture

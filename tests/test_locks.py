@@ -7,8 +7,10 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import packages_distributions
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -40,6 +42,67 @@ def test_every_package_is_pinned_by_hash_and_no_address_or_path_is_named(name: s
 
     assert len(_pins(name)) == len(re.findall(r"^[^\s#]", text, re.MULTILINE)) > 0
     assert not re.search(r"://|^--|(^|\s)/", text, re.MULTILINE)
+
+
+@try_each("name", ["requirements.txt", "requirements-dev.txt"])
+def test_the_bill_of_materials_has_every_package_with_its_hashes(name: str) -> None:
+    """Rule 12.943."""
+    told = json.loads(_run("bill", name).stdout)
+
+    assert (told["bomFormat"], told["specVersion"]) == ("CycloneDX", "1.6")
+    assert {
+        (each["name"], each["version"], *(f"--hash=sha256:{own['content']}" for own in each["hashes"]))
+        for each in told["components"]
+    } == {tuple(part for part in pin if part != "\\") for pin in _pins(name)}
+    references = [each["bom-ref"] for each in told["components"]]
+    assert f"pkg:pypi/django@{version('django')}" in references
+    assert len({*references}) == len(references)
+
+
+def _advisory(name: str, package: str = "Django", ecosystem: str = "PyPI", **more: Any) -> dict[str, Any]:
+    """An advisory in the OSV format. `events` are those of its range."""
+    ranges = [{"type": "ECOSYSTEM", "events": more.pop("events", [])}]
+    named = {"package": {"ecosystem": ecosystem, "name": package}, "versions": more.pop("versions", [])}
+    return {"id": name, "summary": "It falls over.", "affected": [{**named, "ranges": ranges}], **more}
+
+
+def test_advisories_about_a_locked_version_are_found(tmp_path: Path) -> None:
+    """Rule 12.943."""
+    own = [version("django")]
+    found = [
+        _advisory("listed", versions=own, aliases=["CVE-1"]),
+        _advisory("again", events=[{"introduced": "0"}, {"fixed": "3.0"}, {"introduced": "5.0a1"}]),
+        _advisory("turned", events=[{"fixed": "6.0"}, {"introduced": "5"}]),
+        _advisory("last", events=[{"introduced": "0"}, {"last_affected": "99"}]),
+        _advisory("unreadable", events=[{"introduced": "nobody knows"}]),
+    ]
+    others = [
+        _advisory("fixed", events=[{"introduced": "0"}, {"fixed": "3.0"}]),
+        _advisory("past", events=[{"introduced": "0"}, {"last_affected": "5.2.0"}]),
+        _advisory("unlisted", versions=["1.0"]),
+        _advisory("stranger", "other", versions=own),
+        _advisory("withdrawn", versions=own, withdrawn="2026-01-01T00:00:00Z"),
+        _advisory("ignored", versions=own, aliases=["CVE-2"]),
+    ]
+    with ZipFile(tmp_path / "all.zip", "w") as archive:
+        for each in (*found, *others):
+            archive.writestr(f"{each['id']}.json", json.dumps(each))
+    (tmp_path / "npm.json").write_text(json.dumps([_advisory("npm", ecosystem="npm", versions=own)]))
+
+    told = _run("audit", "requirements.txt", tmp_path / "all.zip", "CVE-2")
+    without = _run("audit", "requirements.txt", tmp_path / "npm.json")
+
+    assert (told.returncode, without.returncode) == (1, 1)
+    *lines, last = told.stdout.splitlines()
+    assert {line.split()[2].rstrip(":") for line in lines} == {each["id"] for each in found}
+    assert f"django {own[0]}: listed CVE-1: It falls over. (fixed in no version)" in lines
+    assert last == "5 of 11 advisories are about locked versions."
+    assert without.stderr.endswith("has no advisory about a package of PyPI.\n")
+
+
+def _run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, str(ROOT / ".ci/packages.py"), *map(str, arguments)]
+    return subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def test_every_package_of_the_javascript_checks_has_its_hash_and_no_address() -> None:

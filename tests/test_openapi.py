@@ -19,6 +19,7 @@ from drf_spectacular.validation import validate_schema
 from communities.gate.envelope import STATUS
 from communities.gate.validation import VIOLATION_CODES
 from config import reference
+from surveys.api.conversation_examples import ACTIVE
 from surveys.engine.script import BLOCK_TYPES
 from tests.support import our_code
 from tests.support.cases import try_each
@@ -131,6 +132,14 @@ def test_the_reference_shows_an_example_of_every_body_that_fits() -> None:
 
     assert misfits == []
     assert shown > 100
+
+
+def test_an_example_that_the_reference_puts_together_shows_one_object_at_one_moment() -> None:
+    """Rule 11.950."""
+    shown = {each.id: each.example for group in reference.groups().values() for each in group.operations}
+
+    assert json.loads(shown["conversations_get"]) == ACTIVE
+    assert json.loads(shown["analysis_get"])["status"] == "completed"
 
 
 def test_every_example_fits_its_schema() -> None:

@@ -57,7 +57,7 @@ def test_an_old_pgbouncer_is_told_at_the_start_and_works_without_prepared_statem
     results = run_together(_repeat, _repeat, _repeat, _repeat)
 
     assert any(isinstance(failure, DatabaseError) for failure in failures)
-    assert stopped.value.code == pooler.LOSES_STATEMENTS
+    assert stopped.value.code == pooler.LOSES_STATEMENTS.format("DATABASE_URL")
     assert results == [EXPECTED] * 4
 
 

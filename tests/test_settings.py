@@ -153,6 +153,8 @@ WRONG = [
     ("ALLOWED_HOSTS", "https://surveys.example.org"),
     ("DATABASE_URL", "mysql://user:very-secret@host/name"),
     ("DATABASE_URL", "postgresql://user:very-secret@host/name?nonsense=1"),
+    ("DATABASE_REPLICA_URL", "mysql://user:very-secret@host/name"),
+    ("DATABASE_REPLICA_SECONDS", "-1"),
     ("REDIS_URL", "http://:very-secret@host"),
     ("CELERY_BROKER_URL", "amqp://:very-secret@host"),
     ("STATEMENT_TIMEOUT_SECONDS", "-1"),

@@ -62,7 +62,7 @@ class NotAnAdmin(Exception):
 
 
 def communities_of(request: HttpRequest) -> Sequence[OwnCommunity]:
-    """Return the communities of which the person is a present member. Communities that they administer are
+    """Return the communities that the person is now a member of. Communities that they administer are
     first.
     """
     found: list[OwnCommunity] | None = getattr(request, _CACHE, None)
@@ -112,7 +112,7 @@ def chosen(request: HttpRequest) -> OwnCommunity | None:
     """Return the community in the parameter `community` of the address, else the first community; None for
     people without a community.
 
-    Raises Http404 for a community of which the person is no member, and raises SecondFactorMissing. A person
+    Raises Http404 if the person is no member of the community, and SecondFactorMissing. A person
     without a second factor gets the first community that requires none, if there is one.
     """
     own = communities_of(request)

@@ -76,16 +76,16 @@ class AuditEntryOut(serializers.Serializer[AuditEntry]):
     actor_id = serializers.CharField(
         allow_null=True, help_text="The user who acted; null for `system`, and if the person was erased."
     )
-    actor_name = serializers.CharField(allow_null=True, help_text="As it was then.")
+    actor_name = serializers.CharField(allow_null=True, help_text="The name at that time.")
     actor_pseudonym = serializers.CharField(
         allow_null=True,
         help_text="Of staff who were erased: the same in all entries of one person. Null for others.",
     )
     api_key_id = serializers.CharField(allow_null=True)
-    key_prefix = serializers.CharField(allow_null=True, help_text="As it was then.")
+    key_prefix = serializers.CharField(allow_null=True, help_text="The prefix at that time.")
     object_type = serializers.CharField(help_text="Such as `project`, `response`, `webhook`, `member`.")
     object_id = serializers.CharField(allow_null=True, help_text="Null for what is not named.")
-    object_name = serializers.CharField(allow_null=True, help_text="As it was then.")
+    object_name = serializers.CharField(allow_null=True, help_text="The name at that time.")
     project_id = serializers.CharField(allow_null=True, help_text="The project that it belongs to, if any.")
     before = serializers.DictField(allow_null=True, help_text="What changed, as it was.")
     after = serializers.DictField(allow_null=True, help_text="What changed, as it is now.")

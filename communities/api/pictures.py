@@ -11,6 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate import throttling
 from communities.gate.bodies import MAX_FILE_BODY
 from communities.gate.fields import StrictStringField
 from communities.gate.idempotency import once
@@ -83,6 +84,7 @@ class PictureViewSet(CommunityViewSet):
     @once
     def create(self, request: Request, **kwargs: Any) -> Response:
         file = self.read(PictureIn)["content"]
+        throttling.require_upload(self.actor.community_id)
         row = uploads.upload(actor=self.actor, file=file, at=self.at)
         url = row.address
         return Response({"url": url, "width": row.width, "height": row.height, "size": row.size}, status=201)

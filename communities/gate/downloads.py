@@ -60,7 +60,7 @@ def attachment(file_name: str) -> str:
 
 
 class _StartedDownload(Iterator[bytes]):
-    """The chunks of a file, of which the first is already produced.
+    """The chunks of a file; the first one is already produced.
 
     Django closes the iterator with the response, even if the client has disconnected.
     """

@@ -102,7 +102,7 @@ def error_response(error: Exception, request: HttpRequest) -> HttpResponse:
 
 
 def status_response(status: int) -> HttpResponse:
-    """Return the response for an error of which only the status is known."""
+    """Return the response for an error if only its status is known."""
     code, message = MESSAGES.get(status) or MESSAGES[400 if status < 500 else 500]
     retry_after = RETRY_AFTER_OUTAGE if status == 503 else None
     return _response({"error": code, "message": message}, status, retry_after)

@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from communities.gate.fields import UtcDateTimeField
 from communities.ground.ids import MAX_ID
+from communities.ground.replica import from_replica
 
 DEFAULT_PER_PAGE = 25
 MAX_PER_PAGE = 100
@@ -41,7 +42,7 @@ class PageOrAfterIn(PageIn):
         max_value=MAX_PAGE,
         # There is no default, because generated clients would send the default beside `after`.
         required=False,
-        help_text="From 1, which is meant without it. Not with `after`.",
+        help_text="From 1, the default. Not with `after`.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -98,6 +99,7 @@ def page_after(
     return rows[:per_page], {"per_page": per_page, "total": total, "has_more": len(rows) > per_page}
 
 
+@from_replica
 def paginate(
     rows: Rows, query: Mapping[str, Any], *, total: int | None = None
 ) -> tuple[Sequence[Any], dict[str, Any]]:

@@ -84,7 +84,7 @@ def _one_schema_for_both_ways(result: Schema) -> Schema:
 
 
 def _form(schema: Schema, twice: Mapping[str, str]) -> str:
-    """The schema as text, with one name for what has two, and without the least length of texts."""
+    """The schema as text, with one name for each pair of synonyms, and without the least length of texts."""
 
     def plain(node: Any) -> Any:
         if isinstance(node, list):
@@ -148,7 +148,7 @@ def _allow_empty(field: Schema) -> None:
 
 
 def _move_examples(result: Schema) -> None:
-    """Move examples of what is returned from operations to the objects that they are examples of.
+    """Move examples of responses from the operations to the returned objects.
 
     A list needs no example of its own, nor does an event: readers see those of its parts.
     """
@@ -194,7 +194,11 @@ def _part_examples(schemas: Schema) -> None:
             continue
         example: Schema = schema["examples"][0]
         fields = {key: own["properties"][key] for key in example if key in own["properties"]}
-        shown = {key: name for key, field in fields.items() if example[key] and (name := _object_in(field))}
+        shown = {
+            key: name
+            for key, field in fields.items()
+            if isinstance(example[key], dict | list) and example[key] and (name := _object_in(field))
+        }
         whole = example if own is schema else {key: example[key] for key in fields}
         is_derived = own is not schema and "examples" in schemas[_name(schema["allOf"][0])]
         size = sum(len(json.dumps(example[key])) for key in shown)
@@ -207,8 +211,17 @@ def _part_examples(schemas: Schema) -> None:
                 target = schemas[shown[key]]
                 if isinstance(values[0], dict) and "examples" not in target:
                     target["examples"] = values[:1]
-            elif isinstance(example[key], str | list | dict) and example[key] and not _object_in(field):
+            elif _tells(example[key], field):
                 field["examples"] = [example[key]]
+
+
+def _tells(value: Any, field: Schema) -> bool:
+    """Whether a field's example tells more than its schema, of which the reference makes one otherwise."""
+    if _object_in(field) and not isinstance(value, str):
+        return not value
+    if isinstance(value, bool):
+        return not value
+    return bool(value) if isinstance(value, str | list | dict) else value not in (None, 1)
 
 
 def _object_in(field: Schema) -> str:
@@ -224,8 +237,8 @@ def _kinds(schema: Schema) -> list[str]:
 
 
 def _add_examples(schema: Schema, values: list[Any]) -> None:
-    """Add those that tell something new: not another example of an object with the same keys, nor another
-    long one.
+    """Add the examples that show something new: not another example of an object with the same keys, nor
+    another long one.
     """
     examples = schema.setdefault("examples", [])
     seen = [_shape(each) for each in examples]
@@ -270,7 +283,7 @@ def _named_enums(result: Schema) -> Schema:
     """Give each enumeration a component. Its name is that of its field if several objects have this field
     with the same values, else that of its object and its field.
 
-    Null is no member of an enumeration: where it is allowed, it stands beside the reference.
+    Null is no member of an enumeration: where null is allowed, the schema lists null beside the reference.
     """
     places = list(_enums(result))
     values_of: dict[str, set[str]] = {}

@@ -60,8 +60,9 @@ shown as integers. Times are UTC, `2026-01-31T09:30:00Z`; times that you send ne
 
 **Changes by others.** Every read has an `ETag`; with this tag in `If-None-Match`, a read returns `304` until
 something has changed. `PUT`, `PATCH` and `DELETE` of an object that can be read take the tag in `If-Match`,
-and are `409 conflict` if somebody has changed the object since. Figures that change by themselves, such as
-`info.response_count` and the XP of a member, do not count for this. The response has the new tag.
+and are `409 conflict` if somebody has changed the object since; other writes refuse a tag. Figures that
+change by themselves, such as `info.response_count` and the XP of a member, do not count for this. The
+response has the new tag.
 
 **Errors** are `error`, a code for programs, and `message`, a sentence for people (`429` has `retry_after`
 in its place). If fields are wrong, `violations` lists all of them, but at most {MAX_VIOLATIONS} and as many

@@ -30,6 +30,7 @@ from django.http import HttpRequest
 from redis.exceptions import NoScriptError, RedisError
 
 from communities.ground import key_versions, redis_connection
+from communities.ground.errors import Conflict
 from communities.ground.tiers import (
     PREFLIGHTS_PER_MINUTE,
     REQUESTS_PER_MINUTE_OF_TOKEN,
@@ -37,6 +38,7 @@ from communities.ground.tiers import (
 )
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
+PICTURES_A_DAY = 1_000  # files that a community sends at most, refused and repeated ones included
 LIMIT_HEADER = "X-RateLimit-Limit"  # Rule 11.17 requires this header.
 SECONDS_BETWEEN_ATTEMPTS = 5.0  # The time between two attempts while Redis is down.
 
@@ -285,6 +287,14 @@ def take_for_token(conversation_id: uuid.UUID, *, community_id: int) -> Allowanc
     names = f"colloquy:rate:token:{name}", key_versions.name_of(community_id)
     limit = REQUESTS_PER_MINUTE_OF_TOKEN
     return _take(limit, MINUTE, *names) or outage.let_through(limit)
+
+
+def require_upload(community_id: int) -> None:
+    """Count a file before it is read as a picture, which may take seconds of CPU. Raises Conflict."""
+    if take_surely(f"colloquy:pictures:{community_id}", PICTURES_A_DAY, seconds=DAY).is_used_up:
+        raise Conflict(
+            f"The community has sent {PICTURES_A_DAY:,} files of pictures within a day. Wait a while."
+        )
 
 
 def take_for_preflight(request: HttpRequest) -> Allowance:

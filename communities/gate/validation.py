@@ -15,6 +15,7 @@ from rest_framework.exceptions import ErrorDetail
 
 from communities.gate.fields import PrefixedParameters
 from communities.ground.errors import ENOUGH_VIOLATIONS, ViolationJson, violation
+from communities.ground.sent_text import UNSTORABLE_MESSAGE
 
 VIOLATION_CODES = (
     *("required", "null", "blank", "read_only"),
@@ -41,6 +42,8 @@ _SENTENCES = {
     "not_a_list": ("invalid_type", "must be a list."),
     "not_a_dict": ("invalid_type", "must be an object."),
     "invalid_choice": ("invalid_choice", "must be one of {choices}."),
+    "null_characters_not_allowed": ("invalid", UNSTORABLE_MESSAGE),
+    "surrogate_characters_not_allowed": ("invalid", UNSTORABLE_MESSAGE),
 }
 _SENTENCES_OF_LISTS = {
     "max_length": ("too_many", "must have at most {max_length} elements."),
@@ -176,7 +179,7 @@ def query_violations(serializer: serializers.Serializer[Any], sent: QueryDict) -
         field_violation(name, "invalid", "must be an integer.")
         for name, field in serializer.fields.items()
         if isinstance(field, serializers.IntegerField) and name in sent
-        # DRF refuses what is no number at all.
+        # DRF refuses a value that is no number at all.
         if not _DIGITS.fullmatch(text := str(sent[name])) and _is_integer(text)
     ]
     return written + [

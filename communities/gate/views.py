@@ -271,13 +271,17 @@ class CommunityViewSet(viewsets.ViewSet):
     def if_unchanged(self, write: Callable[[], Response]) -> Response:
         """Call a write, under the lock of its object if the request has `If-Match` (rule 11.80).
 
-        Raises Conflict if the header does not name the object's present state. Where there is no object to
-        read, the header is ignored.
+        Raises Conflict if the header does not name the object's present state, and InvalidRequest where there
+        is no object to compare.
         """
-        header, takes = self.request.META.get("HTTP_IF_MATCH"), self.takes_if_match(self.request.method)
-        states = parse_if_match(header) if header is not None and takes else None
+        header = self.request.META.get("HTTP_IF_MATCH")
+        states = None if header is None else parse_if_match(header)
         if states is None:
             return write()
+        if not self.takes_if_match(self.request.method):
+            raise InvalidRequest(
+                "This operation has no object whose tag `If-Match` could name. Send it without, or with `*`."
+            )
         names = {name: value for name, value in self.kwargs.items() if name != "community_id"}
         with in_transaction:
             self.lock(**names)
@@ -311,7 +315,7 @@ class CommunityViewSet(viewsets.ViewSet):
 
     def _name_ignored(self, response: HttpResponse) -> None:
         if self.ignored:
-            response["X-Ignored-Fields"] = _as_header(self.ignored)
+            response["X-Ignored-Fields"] = _as_header(dict.fromkeys(self.ignored))
 
     @cached_property
     def _sent(self) -> dict[str, Any]:
@@ -448,7 +452,7 @@ def _refusal(violations: list[ViolationJson]) -> InvalidRequest:
     return InvalidRequest(f"{violations[0]['message']}{and_more(violations)}", violations=violations)
 
 
-def _as_header(paths: list[str]) -> str:
+def _as_header(paths: Iterable[str]) -> str:
     """Join paths in ASCII with commas, up to a length that servers and proxies accept."""
     header = ""
     for path in paths:

@@ -2,8 +2,8 @@
 factors, respondents of anonymous projects.
 
 The keys are derived from SECRET_KEY, one key for each purpose. Sealed data is bound to its row, so a row that
-was copied elsewhere cannot be decrypted. What a key of SECRET_KEY_FALLBACKS has sealed stays readable, until
-`manage.py reseal` has sealed it again.
+was copied elsewhere cannot be decrypted. Values that a key of SECRET_KEY_FALLBACKS sealed stay readable,
+until `manage.py reseal` has sealed them again.
 
 Data for searches is stored as a keyed hash. A hash cannot be made again, because its text is not stored. So
 keys of hashes are derived from a root that outlives a change of SECRET_KEY: the first key's root, which the
@@ -38,7 +38,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """What a seal depends on besides the key: its purpose, and the row that it is bound to."""
+    """The parts of a seal besides the key: its purpose, and the row that it is bound to."""
 
     info: str
     bound_to: bytes

@@ -58,7 +58,7 @@ _SHORTEN = """
 
 @contextmanager
 def stopped_after(seconds: float) -> Iterator[None]:
-    """A transaction, or a savepoint in one, in which each statement is stopped after so many seconds.
+    """A transaction, or a savepoint in one, in which each statement is stopped after `seconds`.
 
     Raises TakesTooLong. `require_time` raises it, too, once all statements together took so long.
     """

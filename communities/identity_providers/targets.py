@@ -58,7 +58,7 @@ SHAPES: Mapping[tuple[str, str], Shape] = {
     ("membership", "supports"): Shape(
         _NUMBER,
         "The campaign’s id: a number.",
-        "Patreon tells it to programs alone: ask whoever builds yours.",
+        "Patreon gives the id to programs only: ask the builder of yours.",
     ),
     ("membership", "has_tier"): Shape(
         _NUMBER,

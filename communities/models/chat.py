@@ -16,7 +16,8 @@ class ChatInstallation(models.Model):
 
     `snapshot` is the server as the platform last described it: name, roles, channels and the bot's own roles
     (`services.chat.guilds`). `looked_up` are channels that were looked up one by one, because the platform
-    does not list threads with the server. `problems` are codes for what the bot lacks.
+    does not list threads with the server. `problems` are codes for the permissions and settings that the bot
+    lacks.
     """
 
     class Status(models.TextChoices):

@@ -74,7 +74,7 @@ class Community(models.Model):
         return "test" if self.is_test else "live"
 
 
-TEST_LIFETIME = timedelta(days=30)  # What test keys made is deleted after this time (rule 12.760).
+TEST_LIFETIME = timedelta(days=30)  # objects of test keys are deleted after this time (rule 12.760).
 MAX_ORIGINS = 20  # A community names at most this many sites.
 
 

@@ -17,6 +17,8 @@ from typing import Any, Generic, TypeVar
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 
+from communities.ground.replica import from_replica
+
 M = TypeVar("M", bound=Model)
 Order = Sequence[str]
 
@@ -30,6 +32,7 @@ class Page(Generic[M]):
     previous: str | None
 
 
+@from_replica
 def read_page(
     rows: QuerySet[M],
     order: Order,
@@ -73,6 +76,7 @@ def read_page(
     )
 
 
+@from_replica
 def look_through(
     rows: QuerySet[M],
     order: Order,

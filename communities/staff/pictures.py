@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, JsonResponse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
+from communities.gate import throttling
 from communities.ground.actors import Role
 from communities.ground.errors import Conflict, InvalidRequest, Unavailable
 from communities.ground.web_addresses import MAX_LENGTH
@@ -39,6 +40,7 @@ def upload(request: HttpRequest) -> JsonResponse:
     if actor is None or not (actor.has_role(Role.CREATOR) or actor.edits_given_projects):
         raise Http404
     try:
+        throttling.require_upload(actor.community_id)
         row = uploads.upload(actor=actor, file=request.body, at=timezone.now())
     except (Conflict, InvalidRequest, Unavailable) as refusal:
         statuses = {Conflict: 409, Unavailable: 503}

@@ -11,7 +11,7 @@ from psycopg import Connection, Cursor
 from psycopg.errors import DuplicatePreparedStatement, InvalidSqlStatementName
 
 LOSES_STATEMENTS = (
-    "DATABASE_URL leads to a pooler that loses prepared statements, like PgBouncer before version 1.21 in "
+    "{} leads to a pooler that loses prepared statements, like PgBouncer before version 1.21 in "
     "transaction mode: set PREPARED_STATEMENTS=false, or use PgBouncer 1.21 or newer with "
     "`max_prepared_statements` above 0, or connect to PostgreSQL directly."
 )

@@ -33,6 +33,7 @@ STARTS = {
     "empty": Card("Empty", "Add the blocks one by one.", "empty"),
     "sentence": Card("From a sentence", "Say what you want to know; AI drafts the questions.", "sentence"),
     "template": Card("From a template", "Choose a well-made script and change it.", "template"),
+    "file": Card("From a file", "Of another system, such as Typeform or Kobo, or a pasted text.", "file"),
 }
 
 

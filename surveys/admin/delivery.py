@@ -215,14 +215,14 @@ class DeliveryForm(ScheduleForm):
         min_value=1,
         max_value=MAX_DAYS_KEPT,
         required=False,
-        help_text="Responses are deleted for good so many days after they were sent, partial ones after "
+        help_text="Responses are deleted for good this many days after they were sent, partial ones after "
         "their last answer. People are told. Empty: they are kept.",
     )
     max_completes = forms.IntegerField(
         label="Completions in all",
         min_value=1,
         required=False,
-        help_text="How many completed responses the project takes. Empty: as many as come.",
+        help_text="The most completed responses that the project takes. Empty: any number.",
     )
     quotas = RowsField(
         label="Quotas",
@@ -243,7 +243,7 @@ class DeliveryForm(ScheduleForm):
         help_text="If more begin on the open page, each browser is asked for the computing first.",
     )
     advance_on_choice = forms.BooleanField(
-        label="A click on one choice goes on",
+        label="A click on one choice moves on",
         required=False,
         help_text="After a short moment in which the choice can be changed. Not by keyboard, not where an "
         "explanation follows, and not at the last question.",
@@ -553,7 +553,7 @@ def _context(page: ProjectPage, form: ProjectForm) -> Mapping[str, object]:
     form.tell_places()
     return {
         **_post(page, form),
-        "proofs": proofs_of(project) if page.tells_counts else None,
+        "proofs": proofs_of(project) if page.may_read_counts else None,
         "has_contents": True,
         "script_address": page.address("script") if page.may_edit else "",
         "suspected_address": f"{page.address('responses')}?suspected=true",

@@ -54,7 +54,7 @@ class ProjectPage:
         return access.may_own(actor=self.actor, project=self.project)
 
     @property
-    def tells_counts(self) -> bool:
+    def may_read_counts(self) -> bool:
         """Whether the actor may know how many have answered what in the script that they edit.
 
         On anonymous projects only owners may, because each new answer would change the count (rule 7.12).

@@ -73,7 +73,7 @@ class PasteForm(forms.Form):
 
 
 class MatchingForm(forms.Form):
-    """What each column of a page is, and how its cells are read. `first` is one of their indexes."""
+    """The target of each column of a page, and how its cells are read. `first` is one of their indexes."""
 
     zone = forms.ChoiceField(label="Times are in", help_text="For times that name no zone themselves.")
     moment = MomentField(label="Time of responses without one", required=True)
@@ -114,7 +114,9 @@ class MatchingForm(forms.Form):
 
     @property
     def chosen(self) -> Matching:
-        """The matching that was sent. What was chosen for the cells of a column ends with its target."""
+        """The matching that was sent. If the target of a column changes, the choices for its cells are
+        discarded.
+        """
         cleaned, before = self.cleaned_data, self.matching
         columns = [cleaned.get(f"column_{n}", target) for n, target in enumerate(before.columns)]
         readings, missing = {**before.readings}, {**before.missing}
@@ -163,7 +165,9 @@ def _named(ways: Sequence[Way]) -> list[tuple[str, str]]:
 
 
 def _choices(found: Questions, header: str, target: str, hint: str) -> Choices:
-    """What a column may be. The options of a question are offered once the column is matched with it."""
+    """The targets that a column may have. The options of a question are offered once the column is matched
+    with it.
+    """
     own = found.options_of(target)
     questions = [(key, text) for key, text in found.titles.items() if key[:2] in ("b:", "t:")]
     names = [*found.fields, header.removeprefix("field."), target.removeprefix("f:")]

@@ -1,4 +1,4 @@
-"""AI jobs: analyses with their state, cost and error, each with a link to its results, and what became of
+"""AI jobs: analyses with their state, cost and error, each with a link to its results, and the outcomes of
 further questions.
 """
 
@@ -57,7 +57,9 @@ class AnalysisAdmin(CommunityModelAdmin[Analysis]):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        told = follow_ups_told(spending.follow_ups_of(self.actor(request).community_id, at=timezone.now()))
+        told = follow_ups_in_words(
+            spending.follow_ups_of(self.actor(request).community_id, at=timezone.now())
+        )
         return super().changelist_view(request, {**(extra_context or {}), "follow_ups": told})
 
     def rows(self, actor: Actor) -> QuerySet[Analysis]:
@@ -176,7 +178,7 @@ def failed_mails(community_id: int | None, since: datetime) -> Iterator[Failure]
         )
 
 
-def follow_ups_told(counts: Mapping[str, int]) -> str:
+def follow_ups_in_words(counts: Mapping[str, int]) -> str:
     """Sentences on the further questions of the last days: how many were asked, and why others were not.
 
     Empty without any.

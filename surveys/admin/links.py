@@ -116,7 +116,9 @@ class ReminderForm(MailForm):
 
 
 def _change_plan(page: ProjectPage, form: ReminderForm, cancelled: str) -> str:
-    """Plan a reminder, or cancel one by its id. Returns what was done; empty if the form has faults."""
+    """Plan a reminder, or cancel one by its id. Returns a sentence about what was done; empty if the form has
+    faults.
+    """
     actor, project_id, at = page.actor, page.project.pk, page.at
     try:
         if reminder_id := id_of(cancelled):

@@ -89,7 +89,7 @@ read.takes_questionnaire = True  # type: ignore[attr-defined]  # `gate.bodies` a
 
 @profile.add_sections
 def attributes(request: HttpRequest, actor: Actor, member: Member) -> list[profile.Section]:
-    """What staff wrote down about a member, for admins."""
+    """The facts that staff wrote down about a member, for admins."""
     if not (actor.is_admin and member.attributes):
         return []
     context = {"facts": sorted(member.attributes.items())}

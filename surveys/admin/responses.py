@@ -229,14 +229,14 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
     answered: dict[uuid.UUID, int] = {}
     first: dict[uuid.UUID, Sequence[str]] = {}
     scores: dict[uuid.UUID, ListedScore] = {}
-    tells_scores, screened_out = _tells_scores(page), _is_of_screened_out(request)
+    shows_scores, screened_out = _shows_scores(page), _is_of_screened_out(request)
 
     def load(rows: Sequence[Conversation]) -> None:
         ids = [row.pk for row in rows]
         answered.update(response_list.answered_blocks(ids=ids, screened_out=screened_out))
         first.update(response_list.first_answers(ids=ids, project=project, screened_out=screened_out))
         names.update(names_of(project, rows))
-        if tells_scores:
+        if shows_scores:
             scores.update(response_list.scores(ids=ids, project=project))
 
     filters = [Filter("provider", "Source", list(response_sources.LABELS.items()), _by_provider)]
@@ -258,7 +258,7 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
         if project.ends or screened_out:
             statuses.append(SCREENED_OUT)
         filters.insert(0, Filter("status", "Status", statuses, _by_status))
-    if tells_scores:
+    if shows_scores:
         columns = [each for each in columns if each.label != "Begun"]  # the table would be too wide
         columns.insert(2, Column("Score", lambda row: _score(scores.get(row.pk)), is_number=True))
     return Listing(
@@ -289,7 +289,7 @@ def _is_of_screened_out(request: HttpRequest) -> bool:
     return request.GET.get("status") == SCREENED_OUT[0]
 
 
-def _tells_scores(page: ProjectPage) -> bool:
+def _shows_scores(page: ProjectPage) -> bool:
     """Whether the list has a column of scores, for people who see scores on the page of a response."""
     project = page.project
     return (

@@ -469,7 +469,7 @@ def _theme_pages(
 
 
 def compared_by(totals: Figures, form: ResultsForm) -> str:
-    """What divides the figures, in words."""
+    """The readable name of the division of the figures."""
     by = totals.segment_by
     return "" if by is None else heading(by["title"], form.script) if by["prompt"] else by["title"]
 

@@ -171,7 +171,7 @@ class _Words:
         return " · ".join(filter(None, (words, f"Block {number}" if number else "no longer in the script")))
 
     def _named(self, name: str) -> str:
-        """The title for people of a block in an order, which lists names."""
+        """The readable title of a block; an order lists only names."""
         at = self.script.index_by_title.get(title_case(name))
         return name if at is None else titles.of_block(self.script.blocks[at], at + 1)
 

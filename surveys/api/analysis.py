@@ -102,7 +102,9 @@ class AnswerToQuestionOut(serializers.Serializer[Any]):
     """An answer about results, from figures alone."""
 
     question = serializers.CharField()
-    answer = serializers.CharField(help_text="The claims as one text, or that the data cannot tell.")
+    answer = serializers.CharField(
+        help_text="The claims as one text, or the statement that the data has no answer."
+    )
     claims = ClaimOut(many=True)
     figures = ReferencedFigureOut(many=True, help_text="Those that the claims refer to.")
     can_be_told = serializers.BooleanField(help_text="False if there are no claims.")

@@ -333,7 +333,10 @@ class ConversationOut(serializers.Serializer[Any]):
         allow_null=True,
         help_text="The block's `when_correct` or `when_incorrect`, for the answer just given.",
     )
-    step = StepOut(allow_null=True, help_text="The current step; null at the end.")
+    step = StepOut(
+        allow_null=True,
+        help_text="Null at the end, and at the review of a page, where `continue` completes.",
+    )
     thank_you = serializers.CharField(allow_null=True, help_text="The closing words; null before the end.")
     end = EndOut(allow_null=True, help_text="The project's `end`, or one of its `ends`; null before the end.")
     outro = SeenBlockOut(

@@ -190,7 +190,7 @@ class ImportedResponseIn(serializers.Serializer[Any]):
         help_text="When it was completed, at `started_at` or later; null for a partial response.",
     )
     platform_id = StrictTextField(
-        required=False, allow_null=True, max_length=128, help_text="Who gave it; null for nobody known."
+        required=False, allow_null=True, max_length=128, help_text="The person who gave it; null if unknown."
     )
     provider = StrictChoiceField(
         choices=Conversation.Provider.values,

@@ -89,7 +89,7 @@ class NewLinkOut(serializers.Serializer[Any]):
 
     id = serializers.UUIDField()
     member_id = serializers.CharField()
-    url = serializers.CharField(help_text="Whoever has this address answers in the member's name.")
+    url = serializers.CharField(help_text="A person with this address answers in the member's name.")
     expires_at = serializers.DateTimeField(help_text="30 days after it was made.")
     metadata = Carried()
 
@@ -298,7 +298,7 @@ def _as_json(link: PersonalLink, project: Project, actor: Actor) -> Mapping[str,
         "revoked_at": link.revoked_at,
         "used_at": links.used_at(link, project),
         "mailed_at": link.mailed_at,
-        "metadata": fields.told(link, project, actor=actor),
+        "metadata": fields.readable_metadata(link, project, actor=actor),
     }
 
 
@@ -308,5 +308,5 @@ def _new_as_json(link: PersonalLink, actor: Actor) -> Mapping[str, object]:
         "member_id": str(link.member_id),
         "url": addresses.url_of(project=link.project, link_id=link.pk),
         "expires_at": link.expires_at,
-        "metadata": fields.told(link, link.project, actor=actor),
+        "metadata": fields.readable_metadata(link, link.project, actor=actor),
     }

@@ -262,7 +262,7 @@ class PersonAuditEntryOut(serializers.Serializer[Any]):
     key_prefix = serializers.CharField(allow_null=True, help_text="Of the API key that they used, if any.")
     object_type = serializers.CharField()
     object_id = serializers.CharField(allow_null=True, help_text="Null if it is another person.")
-    object_name = serializers.CharField(allow_null=True, help_text="As it was then.")
+    object_name = serializers.CharField(allow_null=True, help_text="The name at that time.")
 
 
 class PersonAccessOut(serializers.Serializer[Any]):

@@ -306,7 +306,7 @@ class ProjectSettingsIn(Group):
         required=False,
         allow_null=True,
         help_text=(
-            "Responses are deleted so many days after they were submitted, partial ones after their last "
+            "Responses are deleted this many days after they were submitted, partial ones after their last "
             "answer. Respondents are told, so the days can only be lowered once there are responses. Null "
             "keeps them."
         ),

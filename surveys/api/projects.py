@@ -106,7 +106,7 @@ class ProjectViewSet(OwnWorkViewSet):
             "Returns the projects, in the order of ids unless `sort` says otherwise. A member's key sees "
             "only active projects. To keep a copy, read all without `sort`, with the last id as `after`; "
             "later, read what has changed with `updated_after`, from a minute before your last reading on. "
-            "Deleted projects are told by the event `project.deleted`."
+            "The event `project.deleted` names deleted projects."
         ),
         parameters=[ListIn],
         responses=ProjectOut(many=True),

@@ -47,7 +47,7 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
         max_value=MAX_PAGE,
         required=False,  # without a default, because generated clients would send it beside `after`
         help_text=(
-            f"From 1, which is meant without it. Pages reach the first {responses.MAX_PAGED_ROWS:,} rows; "
+            f"From 1, the default. Pages reach the first {responses.MAX_PAGED_ROWS:,} rows; "
             "go on with `after`."
         ),
     )
@@ -139,7 +139,7 @@ class AnswerOut(serializers.Serializer[Any]):
     )
     other_text = serializers.CharField(
         required=False,
-        help_text="What was written for an option with `is_other`; else left out.",
+        help_text="The respondent's text for an option with `is_other`; else left out.",
     )
     follow_ups = FollowUpOut(
         many=True,

@@ -48,8 +48,8 @@ FIELDS_HELP = (
     "for readers of shared results."
 )
 DIVISIONS = (
-    "The id of a block (`12`; with the numbers at which bands begin, `12:18,30,50`), `score`, "
-    "`field.campaign`, `language`, or `completed.day`, `.week` or `.month`. "
+    "The id or the name of a block (`12`, `years`; with the numbers at which bands begin, `years:2,10`), "
+    "`score`, `field.campaign`, `language`, or `completed.day`, `.week` or `.month`. "
     "[All ways](/docs/details#segments)."
 )
 _FILTERS = ("status", "submitted_after", "submitted_before", "provider", "suspected", "where")
@@ -57,10 +57,10 @@ _FILTERS = ("status", "submitted_after", "submitted_before", "provider", "suspec
 
 @extend_schema_field({"type": "string", "pattern": f"^{dividing.TEXT}$"})
 class SegmentBy(serializers.Field[Any, Any, Any, Any]):
-    """What divides responses: the id of a block, or a text of the module `dividing`."""
+    """What divides responses: the id or the name of a block, or a text of the module `dividing`."""
 
     default_error_messages = {
-        "invalid": "must be the id of a block, or `field.` and a name, a time or a variable of scores."
+        "invalid": "must be the id or name of a block, `field.` and a name, a time or a variable of scores."
     }
 
     def to_internal_value(self, data: Any) -> int | str:
@@ -294,7 +294,9 @@ class ResultFieldOut(FieldFiguresOut):
 
     name = serializers.CharField(help_text="The field's name, for instance `campaign`.")
     other_values = serializers.IntegerField(help_text="How many different values are not in `distribution`.")
-    segments = FieldSegmentOut(many=True, required=False, help_text="With `segment_by`, in its order.")
+    segments = FieldSegmentOut(
+        many=True, required=False, help_text="The segments in the order of `segment_by`; left out without it."
+    )
 
 
 class ResultsOut(serializers.Serializer[Any]):
@@ -461,8 +463,8 @@ class ResultsViewSet(OwnWorkViewSet):
         description=(
             "Counts how many conversations were begun and completed on each day (UTC), or in each week or "
             "month of longer times, and how many were asked each question, answered it, and left there. "
-            "Filters are those of results. For whoever may read single responses. Projects with 10,000,000 "
-            "responses or more are `400` (`too_large`); while others are counted, it may be `503`."
+            "Filters are those of results. Readable by all who may read single responses. Projects with "
+            "10,000,000 responses or more are `400` (`too_large`); while others are counted, it may be `503`."
         ),
         parameters=[FilteredResponses, PARAMETER],
         responses=ProjectParticipationOut,

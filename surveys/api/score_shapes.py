@@ -94,7 +94,9 @@ class AnalysisScoreOut(ScoreFiguresOut):
 
 
 class ResultScoreOut(AnalysisScoreOut):
-    segments = ScoreSegmentOut(many=True, required=False, help_text="With `segment_by`, in its order.")
+    segments = ScoreSegmentOut(
+        many=True, required=False, help_text="The segments in the order of `segment_by`; left out without it."
+    )
 
 
 class VariableFiguresOut(AnalysisStatsOut):
@@ -122,4 +124,6 @@ class AnalysisVariableOut(VariableFiguresOut):
 
 
 class ResultVariableOut(AnalysisVariableOut):
-    segments = VariableSegmentOut(many=True, required=False, help_text="With `segment_by`, in its order.")
+    segments = VariableSegmentOut(
+        many=True, required=False, help_text="The segments in the order of `segment_by`; left out without it."
+    )

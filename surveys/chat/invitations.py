@@ -23,7 +23,7 @@ from surveys.drawing import theme
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import presentation
 from surveys.models import Project
-from surveys.services.conversations import admission, further
+from surveys.services.conversations import admission
 from surveys.services.ground import field_groups
 from surveys.services.representations.project import results_url, web_url
 from surveys.services.results import poll as poll_results
@@ -72,7 +72,7 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
     if project.is_poll:
         question, before = question_of(project), _before_the_question(script)
         asked = [words.marked(question.words)]
-        told = admission.privacy_mark(project.privacy_mode)
+        told = admission.told_number(project)
         to = References(of_project(project.pk), None, question.id or 0, step=told)
         control = controls.vote(presentation.effective_block(script, question), to)
         if is_open and project.response_channel == Project.ResponseChannel.CHAT:
@@ -217,7 +217,7 @@ def _privacy(project: Project, script: Script) -> str:
         return f"🕶️ {_short(' '.join([privacy_words.ANONYMOUS.in_a_line, *more]))}"
     is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
     sentence = privacy_words.TRANSPARENT.sentence if is_open else privacy_words.SEMI_PRIVATE.sentence
-    if further.asks(project, script):
+    if admission.asks_further(project, script):
         sentence = f"{sentence} {privacy_words.AI_ASKS}"
     return f"{'👥' if is_open else '👤'} {_short(' '.join([sentence, *more]))}"
 

@@ -96,13 +96,13 @@ def _done_before(click: Click, project: Project, respondent: Respondent) -> Conv
 
 
 def _has_to_agree(click: Click, project: Project, respondent: Respondent) -> bool:
-    """Whether a respondent begins without having agreed to the project's `consent`, as it stands now."""
+    """Whether a respondent begins without having agreed to the project's present `consent`."""
     if not project.consent:
         return False
     if click.reference.op == Op.AGREE:
         return click.reference.arg != admission.consent_mark(project.consent)
     view, is_at_limit = conversations.look(project_id=project.pk, respondent=respondent, at=click.at)
-    if is_at_limit:  # who may not begin is told so
+    if is_at_limit:  # the reply says that the person may not begin
         return False
     return view is None or (view.is_completed and not (project.is_poll and project.change_poll))
 
@@ -130,10 +130,10 @@ def _vote_written(click: Click) -> Reply:
 
 
 def _voted(click: Click, project: Project, raw: Mapping[str, object]) -> Reply:
-    # A message from before messages had this mark has 0.
-    if click.reference.step not in (0, admission.privacy_mark(project.privacy_mode)):
+    told = admission.told_mark(project)  # A message from before messages had this mark has 0.
+    if click.reference.step not in (0, admission.told_number(project)):
         raise Conflict(words.OTHER_PRIVACY)
-    respondent = _respondent(click, project)
+    respondent = replace(_respondent(click, project), told=told)
     if _has_to_agree(click, project, respondent):
         return replies.private(screens.consent(project, platform_id=click.platform_id))
     try:

@@ -20,7 +20,7 @@ from surveys.engine.intake import videos
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, runner
 from surveys.models import Project
-from surveys.services.conversations import admission, further, unsent_answers
+from surveys.services.conversations import admission, unsent_answers
 from surveys.services.conversations.unsent_answers import UnsentValue
 from surveys.services.conversations.view import ConversationView
 from surveys.services.results import poll as poll_results
@@ -54,11 +54,11 @@ def notice(text: str, *, rows: Sequence[Row] = (), colour: int = PROBLEM) -> Mes
 
 
 def consent(project: Project, *, platform_id: str) -> Message:
-    """What somebody agrees to before they begin, with the button that does so."""
+    """The text that somebody agrees to before they begin, with the button to agree."""
     text = project.consent or ""
     button = Button(words.AGREE, _agreement(project, text, platform_id), PRIMARY)
     script = script_cache.script_of(project)
-    told = f"-# {privacy_in_words(project, asks_further=further.asks(project, script))}"
+    told = f"-# {privacy_in_words(project, asks_further=admission.asks_further(project, script))}"
     embed = Embed(f"{text}\n\n{told}", colour=colour_of(project))
     return Message([embed], [[button]])
 

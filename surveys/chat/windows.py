@@ -48,7 +48,7 @@ def draw(view: ConversationView, *, platform_id: str) -> Window:
 
 
 def for_option(block: Block, option: Option, custom_id: str, *, value: str = "") -> Window:
-    """The window for the text of an option with `is_other`, with what was written before."""
+    """The window for the text of an option with `is_other`, with the text that was written before."""
     return Window(
         custom_id=custom_id,
         title="Your answer",

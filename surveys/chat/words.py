@@ -27,7 +27,8 @@ PRESS_AGAIN = "That click came twice, and counts once. Please press again if not
 GONE = "This is not there any more."
 CHANGED = "The questions have changed since this message was made. Please try again below the newest one."
 OTHER_PRIVACY = (
-    "Who sees the answers has changed since this message was made. Please read it again there, and vote then."
+    "What was said about your answers has changed since this message was made. Please read it again there, "
+    "and vote then."
 )
 FAULT = "Something went wrong on our side. What you answered before is saved. Please try again in a moment."
 NOT_CONNECTED = "This server is not connected with Colloquy."
@@ -51,7 +52,7 @@ ANONYMOUS = (
 )
 MEMBERS_READ, TEAM_READS = privacy_words.TRANSPARENT.sentence, privacy_words.SEMI_PRIVATE.sentence
 RIGHT, NOT_RIGHT = "✅ That is right.", "❌ Not quite."
-OPEN_AGAIN = "This is open again. Its results are shown here once it has closed."
+OPEN_AGAIN = "Answers are taken again. The results are shown here after the closing."
 RESULTS_LATER = "The results can be seen once the poll is closed."
 
 

@@ -32,7 +32,7 @@ from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State
 from surveys.models import Project
-from surveys.services.conversations import further
+from surveys.services.conversations import admission
 from surveys.services.conversations.admission import consent_mark
 from surveys.services.conversations.view import WalkView
 from surveys.services.results import poll as poll_results
@@ -84,19 +84,13 @@ def first(
     )
 
 
-def told_mark(project: Project) -> str:
-    """The mark in the forms of a page for what the page tells about privacy (`told_in_words`)."""
-    asks = further.asks(project, script_cache.script_of(project))
-    return f"{project.privacy_mode}.{project.keep_responses_days or 0}.{int(asks)}"
-
-
 def told_in_words(project: Project) -> str:
     """Who reads the answers, whether an AI may ask about them, and when they are deleted, as a page tells it
     before the first answer.
     """
     is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
     name = "members_read_this" if is_open else "team_reads_this"
-    asks = further.asks(project, script_cache.script_of(project))
+    asks = admission.asks_further(project, script_cache.script_of(project))
     told = [WORDS["is_anonymous" if project.is_anonymous else name], *([WORDS["ai_asks"]] if asks else [])]
     return " ".join([*told, privacy_words.deleted_after(project.keep_responses_days)]).rstrip()
 

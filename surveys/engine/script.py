@@ -311,7 +311,7 @@ class Script:
     def places_in_groups(self) -> Mapping[int, tuple[int, int]]:
         """The place of each block of a group among its neighbours, from 1, and their number, by index.
 
-        A group of which some may be hidden, or of only one block, has no places.
+        A group has no places if some of its blocks may be hidden, or if it has only one block.
         """
         places: dict[int, tuple[int, int]] = {}
         for title, numbered in groupby(enumerate(self.blocks), key=lambda each: each[1].group):

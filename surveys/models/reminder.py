@@ -13,7 +13,7 @@ class Reminder(models.Model):
     """A reminder to members who were mailed a link and have not begun, sent once at its time.
 
     Without a subject it has the suggested text. It ends when it was sent, or when it failed with an `error`.
-    Whoever planned it must still own the project then.
+    The person who planned it must still own the project then.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+")

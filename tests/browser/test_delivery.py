@@ -76,7 +76,7 @@ def test_a_quota_is_built_from_rows(staff, open_as, check_every_look) -> None:
     quota = page.locator(".row-of-inputs").first
 
     quota.get_by_role("button", name="Add a condition").click()
-    quota.get_by_label("Block or variable").select_option(label="colour · Block 1")
+    quota.get_by_label("Block or variable").select_option(label="Which colour?")
     quota.get_by_label("Value", exact=True).select_option("green")
     quota.get_by_role("button", name="Add a condition").click()
     quota.get_by_label("Block or variable").nth(1).select_option(label="Language")
@@ -173,7 +173,7 @@ def test_a_condition_selects_responses_on_both_tabs(staff, open_as, check_every_
 
     unfold_filters(page)
     page.get_by_role("button", name="Add a condition").click()
-    page.get_by_label("Block or variable").select_option(label="colour · Block 1")
+    page.get_by_label("Block or variable").select_option(label="Which colour?")
     page.get_by_label("Value", exact=True).select_option("red")
     check_every_look(page)
     shoot(page, "condition")

@@ -36,6 +36,6 @@ def test_a_page_is_shared_by_qr_code_and_short_address(
     with page.expect_download() as downloading:
         page.get_by_role("link", name="Download as PNG").click()
     assert downloading.value.suggested_filename == "qr-code.png"
-    page.get_by_text("For whoever builds that page").click()
+    page.get_by_text("For the builder of that page").click()
     expect(page.get_by_label("It has events")).to_have_value(re.compile("colloquy:completed"))
     check_every_look(page)

@@ -142,6 +142,22 @@ def test_what_has_changed_is_not_deleted(resource: Resource) -> None:
 
 
 @pytest.mark.django_db
+def test_a_write_that_cannot_compare_a_tag_refuses_it_and_does_nothing() -> None:
+    """Rule 11.951."""
+    caller = Caller()
+    person, _, _ = _member(caller)
+    project, _, _ = _project(caller)
+    before = (caller.get(person).content, caller.get(project).content)
+    for method, path in (("DELETE", f"{person}/data"), ("POST", f"{project}/open"), ("POST", "/members")):
+        headers = {"If-Match": caller.get(person)["ETag"]}
+        assert refusal(caller.call(method, path, {}, **headers)) == (400, "invalid_request"), path
+
+    assert (caller.get(person).content, caller.get(project).content) == before
+    assert caller.call("DELETE", f"{person}/data", None, **{"If-Match": "*"}).status_code == 204
+    assert caller.get(person).status_code == 404
+
+
+@pytest.mark.django_db
 def test_responses_to_a_project_leave_its_version_alone() -> None:
     """Rule 11.81."""
     caller = Caller()

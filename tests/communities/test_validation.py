@@ -23,6 +23,7 @@ from communities.gate.validation import (
 )
 from communities.gate.views import _as_header
 from communities.ground.errors import InvalidRequest
+from communities.ground.sent_text import UNSTORABLE_MESSAGE
 from tests.support.cases import try_each
 
 
@@ -48,6 +49,7 @@ class Shape(serializers.Serializer[Any]):
     smalls = serializers.ListField(child=Small(), required=False)
     map = serializers.DictField(child=StrictBooleanField(), required=False)
     plain = serializers.IntegerField(required=False)
+    bare = serializers.CharField(required=False)
     told = serializers.DictField(read_only=True)
 
 
@@ -97,6 +99,8 @@ SMALL = {"text": "ab"}
         ({"map": {"a": 1}}, "map.a", "invalid_type", "`a` must be true or false."),
         ({"map": []}, "map", "invalid_type", "`map` must be an object."),
         ({"plain": "x"}, "plain", "invalid", "`plain` must be an integer."),
+        ({"bare": "\0"}, "bare", "invalid", f"`bare` {UNSTORABLE_MESSAGE}"),
+        ({"bare": "\ud800"}, "bare", "invalid", f"`bare` {UNSTORABLE_MESSAGE}"),
     ],
 )
 def test_a_violation_names_the_field_and_says_why(sent: object, field: str, code: str, message: str) -> None:

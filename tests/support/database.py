@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import pytest
 from django.db import connection, transaction
 
 
@@ -14,6 +18,26 @@ def fetch_all(sql: str, *values: Any) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return cursor.fetchall()
+
+
+@contextmanager
+def access_rules(lines: str) -> Iterator[None]:
+    """Put lines before those of pg_hba.conf. Other processes of the tests, which share the server, wait.
+
+    Skips the test if the tests run on a server that is not their own.
+    """
+    rules = Path(fetch_all("SHOW hba_file")[0][0])
+    if not str(connection.settings_dict["HOST"]).startswith("/") or not os.access(rules, os.W_OK):
+        pytest.skip("the tests do not run on a PostgreSQL of their own")
+    with (Path(os.environ["VAR_DIR"]).parent / "rules.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        earlier = rules.read_text()
+        rules.write_text(f"{lines}{earlier}")
+        try:
+            fetch_all("SELECT pg_reload_conf()")
+            yield
+        finally:
+            rules.write_text(earlier)
 
 
 def truncate(*tables: str) -> None:

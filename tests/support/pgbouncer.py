@@ -16,7 +16,7 @@ from django.db import connection
 
 from config import servers
 from tests.support.concurrency import wait_until
-from tests.support.database import fetch_all
+from tests.support.database import access_rules
 
 BINARY = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
 CONFIGURATION = """
@@ -39,21 +39,20 @@ def pgbouncer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if BINARY is None:
         pytest.skip("pgbouncer is not installed")
     host, user = str(connection.settings_dict["HOST"]), str(connection.settings_dict["USER"])
-    rules = Path(fetch_all("SHOW hba_file")[0][0])
-    if not host.startswith("/") or not os.access(rules, os.W_OK):
-        pytest.skip("the tests do not run on a PostgreSQL of their own")
+    with access_rules(f"local all {user} trust\n"):
+        yield from _connected(host, user, monkeypatch)
+
+
+def _connected(host: str, user: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     folder = servers.new_folder(prefix="colloquy-pgbouncer-")
     folder.chmod(0o711)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     (folder / "ini").write_text(CONFIGURATION.format(host=host, user=user, port=port))
     owner = Path(host).stat().st_uid  # may enter the folder of the socket, and is not root
-    earlier_rules = rules.read_text()
-    rules.write_text(f"local all {user} trust\n")
-    fetch_all("SELECT pg_reload_conf()")
     identity: dict[str, Any] = {"user": owner, "group": owner, "extra_groups": []}
     process = subprocess.Popen(
-        [BINARY, str(folder / "ini")],
+        [BINARY or "", str(folder / "ini")],
         stdin=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         **(identity if owner != os.geteuid() else {}),
@@ -69,7 +68,6 @@ def pgbouncer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         connection.close()
         process.terminate()
         process.wait()
-        rules.write_text(earlier_rules)
         shutil.rmtree(folder)
 
 

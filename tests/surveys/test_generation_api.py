@@ -478,6 +478,9 @@ def test_unknown_fields_are_named_once(caller, drafts):
     answer = caller.post("/projects", {**INTENT, "intend": "x"})
 
     assert answer["X-Ignored-Fields"] == "intend"
+    project = caller.make_open(CHOICE, delivery={"audience": {"participation": "open_web"}})
+    answer = caller.post(f"/projects/{project['id']}/conversations", {"external_id": "a", "nick": "x"})
+    assert answer["X-Ignored-Fields"] == "nick"
 
 
 def test_a_member_may_not_ask(caller, drafts):

@@ -172,13 +172,19 @@ def test_a_delivery_settled_later_than_its_event_leaves_no_trace_of_the_attempt(
     assert not transactions(EVENTS, DELIVERIES) & attempts
 
 
-def test_several_batches_are_settled_completely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(housekeeping, "SETTLED_BATCH_SIZE", 4)
+@pytest.mark.parametrize(("limit", "most"), [("SETTLED_BATCH_SIZE", 4), ("SETTLED_BYTES", 1_000)])
+def test_several_batches_are_settled_completely(
+    monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    """Rule 12.920."""
+    monkeypatch.setattr(housekeeping, limit, most)
     create_webhook()
     create_webhook()
     anonymous(6)
+    Event.objects.update(body="x" * 500)
 
     assert settle(at=NEXT_HOUR) == 18
+    assert len(transactions(EVENTS)) > 1
     assert settle(at=NEXT_HOUR) == 0
 
 

@@ -33,7 +33,7 @@ class DeliveriesIn(PageIn):
         max_value=MAX_PAGE,
         # There is no default, because generated clients would send the default beside `after`.
         required=False,
-        help_text="From 1, which is meant without it.",
+        help_text="From 1, the default.",
     )
     after = serializers.UUIDField(
         required=False,

@@ -60,8 +60,8 @@ def drain(*, webhook_id: int, partition: int, now: Clock = timezone.now) -> None
     try:
         while not _is_stopping.is_set():
             run.send_due()
-            # The check follows the release of the lock, because a worker that was woken in between has given
-            # up.
+            # The check follows the release of the lock: a worker that was woken before the release could not
+            # take the lock, and ended.
             if not pending.is_any_due(webhook_id=webhook_id, partition=partition, at=now()):
                 break
             if run.is_over():

@@ -7,6 +7,7 @@ next run. Events are locked before their deliveries.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import accumulate
 from typing import Any
 
 from django.conf import settings
@@ -28,6 +29,7 @@ TYPES_WITH_COUNTS = (EventType.ANALYSIS_COMPLETED, EventType.ANALYSIS_FAILED)
 REMOVAL_DELAY = timedelta(hours=1)  # After this time, no transaction can still write for a deleted webhook.
 BATCH_SIZE = 1_000
 SETTLED_BATCH_SIZE = 5_000
+SETTLED_BYTES = 50_000_000  # of bodies that one transaction rewrites, but for a single larger one
 
 _OLD_EVENTS = """
     SELECT id FROM webhooks_event
@@ -88,7 +90,7 @@ _DELIVERY_COLUMNS = ", ".join(
 )
 _IS_OVER = f"< CASE rounding WHEN '{Rounding.DAY}' THEN %s ELSE %s END"
 _EVENTS_TO_SETTLE = f"""
-    SELECT id FROM webhooks_event
+    SELECT id, coalesce(octet_length(body), 0) FROM webhooks_event
     WHERE NOT is_settled AND created_at < %s AND created_at {_IS_OVER}
     ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
 """
@@ -196,13 +198,15 @@ def settle_anonymous_deliveries(*, at: datetime) -> int:
     while True:
         with in_transaction, connection.cursor() as cursor:
             cursor.execute(_EVENTS_TO_SETTLE, values)
-            event_ids = [row[0] for row in cursor.fetchall()]
+            found = cursor.fetchall()
+            before = accumulate((size for _, size in found), initial=0)
+            event_ids = [row[0] for row, sum_ in zip(found, before, strict=False) if sum_ < SETTLED_BYTES]
             cursor.execute(_DELIVERIES_TO_SETTLE, values)
             delivery_ids = [row[0] for row in cursor.fetchall()]
             if event_ids or delivery_ids:
                 cursor.execute(_REWRITE, [delivery_ids, event_ids])
         total += len(event_ids) + len(delivery_ids)
-        if max(len(event_ids), len(delivery_ids)) < SETTLED_BATCH_SIZE:
+        if len(event_ids) == len(found) and max(len(found), len(delivery_ids)) < SETTLED_BATCH_SIZE:
             return total
 
 

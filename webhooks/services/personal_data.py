@@ -57,8 +57,8 @@ def erase(*, community_id: int, user_ids: Collection[int]) -> None:
     """Remove the person's name from every event, whether it was sent already or not.
 
     Later attempts send the body without the name. Responses of endpoints are deleted, because they may repeat
-    the event. What an endpoint has received cannot be taken back. Events are locked before their deliveries,
-    so call this after all other rows of the person have been locked.
+    the event. Data that an endpoint has received cannot be taken back. Events are locked before their
+    deliveries, so call this after all other rows of the person have been locked.
     """
     events = Event.objects.filter(community_id=community_id, person_id__in=user_ids).order_by("pk")
     while True:

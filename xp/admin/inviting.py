@@ -93,8 +93,8 @@ class LinkForm(once.TicketForm):
         min_value=1,
         max_value=invitations.MAX_USES,
         initial=10,
-        help_text="Whoever has the link can become a member, until that many have used it, or for 14 days. "
-        "They are asked for their address and get a mail there.",
+        help_text="Anybody who has the link can become a member, until this many people have used it, or "
+        "for 14 days. They are asked for their address and get a mail there.",
     )
 
 

@@ -161,7 +161,7 @@ class MemberViewSet(CommunityViewSet):
             "Returns all members, including those who have left (see `left_at`). In the order of ranks, "
             "members change places while you read. To keep a copy, read all without `sort`, with the last id "
             "as `after`; later, read who has changed with `updated_after`, from a minute before your last "
-            "reading on. Erased members are told by the event `member.erased`."
+            "reading on. The event `member.erased` names erased members."
         ),
         parameters=[MembersIn],
         responses=MemberOut(many=True),
@@ -201,7 +201,7 @@ class MemberViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Add members",
         description=(
-            "Adds one member, or up to 100 at once as `members`, of whom any fault refuses all. A member "
+            "Adds one member, or up to 100 at once as `members`; one fault refuses all of them. A member "
             "who has the `platform_id` already is returned unchanged: one alone with `200`, many with "
             "`201` if at least one is new. What you read about a person is what you wrote, until they sign "
             "in or act in your community; `user_id` may change then."

@@ -86,7 +86,7 @@ _PUT = """
         wanted = task.wanted + 1,
         yields = excluded.yields AND (task.yields OR task.due_at IS NULL),
         payload = coalesce(excluded.payload, task.payload),
-        -- What waits for the platform goes on waiting.
+        -- A task that waits for the platform continues to wait.
         due_at = CASE WHEN task.due_at IS NULL OR excluded.payload IS NOT NULL
             THEN excluded.due_at ELSE task.due_at END,
         status = CASE WHEN task.due_at IS NULL THEN 'pending' ELSE task.status END,
@@ -94,7 +94,7 @@ _PUT = """
         created_at = CASE WHEN task.due_at IS NULL THEN excluded.created_at ELSE task.created_at END
     RETURNING id
 """
-# A repeated task gets a new `created_at`; otherwise it would be given up too early.
+# A repeated task gets a new `created_at`, because a task is given up a fixed time after that.
 _SUCCEED = """
     UPDATE communities_chattask SET
         done = %(seen)s, attempt_count = 0, error = '',

@@ -84,7 +84,7 @@ def connection(*, community_id: int) -> Connection:
     row = installations.find(community_id=community_id)
     if not installations.is_configured():
         words = (
-            "This installation has no application on Discord yet. Whoever runs it connects one by the "
+            "This installation has no application on Discord yet. Its operator connects one by the "
             "CHAT_ settings."
         )
         return Connection(("Not set up", "closed"), words, [], [], "", "", False, row)

@@ -49,7 +49,7 @@ def inviter_of(invitation: Invitation) -> str:
 
 
 def gives(invitation: Invitation) -> str:
-    """What an invitation gives besides the membership, in a sentence; empty if it gives nothing more."""
+    """A sentence about what an invitation gives besides the membership; empty if it gives nothing more."""
     if not invitation.granted_level:
         return ""
     return GIVES_ALL if invitation.granted_project_id is None else GIVES[invitation.granted_level]

@@ -394,13 +394,13 @@ def ask_by_link(*, token: str, email: str, at: datetime) -> None:
     """Have the invitation of a link sent to an address, whose reader proves it as with any invitation.
 
     An address that was invited before keeps that invitation, and gets no other mail. An address that refuses
-    the community's mails gets no mail. The caller cannot tell the two from any other address (rule 1.87).
+    the community's mails gets no mail. For the caller the two look like any other address (rule 1.87).
     Raises NoSuchInvitation and InvitationOver. Refuses (Conflict) if no mail can be sent now.
     """
     mails.require_sendable(email, field="email")
     link, email = _locked_link(token, at), email.strip().lower()
     community = Community.objects.select_for_update(no_key=True).get(pk=link.community_id)
-    _require_mails_of_link(link, at)  # The limits come first, so that they tell nothing about the address.
+    _require_mails_of_link(link, at)  # before the address is read, so that limits reveal nothing
     if _sent_lately(community.pk, at) >= MAX_MAILS or not mail_sums.left(community_id=community.pk, at=at):
         raise Conflict("No mail can be sent now. Ask the team of the community.")
     hashes = [keyed_hash(email, community_id=community.pk)]

@@ -183,8 +183,8 @@ def refused_hashes(*, community_id: int, hashes: Collection[str]) -> set[str]:
 def refuse_mails(reader: Reader, *, at: datetime) -> None:
     """Store that an address wants no more mails of a community. A second refusal changes nothing.
 
-    If the member's account has proven the address, the refusal is the member's own. Then the member's other
-    addresses get no mails either.
+    If the member's account has proven the address, the refusal counts for the member: their other addresses
+    get no mails either.
     """
     MailRefusal.objects.bulk_create(
         [MailRefusal(community_id=reader.community_id, address_hash=reader.address_hash, refused_at=at)],

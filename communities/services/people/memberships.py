@@ -127,7 +127,7 @@ class ListedPerson:
 def known_by_address(*, community_id: int, emails: Collection[str]) -> Mapping[str, int]:
     """The present members whom staff gave these addresses, in lower case; the oldest member of each.
 
-    Addresses that people have proven themselves are left out: no list tells whose they are (rule 7.29).
+    Addresses that people have proven themselves are left out: no list reveals whose they are (rule 7.29).
     """
     present = Member.objects.filter(community_id=community_id, left_at__isnull=True).exclude(email="")
     rows = present.annotate(lower=Lower("email")).filter(lower__in=list(emails)).order_by("-pk")

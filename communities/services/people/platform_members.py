@@ -102,7 +102,7 @@ def note_listed(
     at: datetime,
     rounded_to: Rounding | None = None,
 ) -> Member | None:
-    """Store what the platform itself has just reported about a person in the server of a community.
+    """Store the platform's latest report about a person in the server of a community.
 
     Returns the person as a member, present or not, as `refresh` does.
     """

@@ -76,6 +76,16 @@ def find(*, session_key: str, community_id: int, at: datetime) -> SignedIn | Non
     return SignedIn(person_of(columns), _of(_provider_of, session_data))
 
 
+def is_of_somebody(*, session_key: str, at: datetime) -> bool:
+    """Whether a session has not expired and belongs to a person, also to one who may not sign in any more."""
+    if not _KEY.fullmatch(session_key):
+        return False
+    with prepared() as cursor:
+        cursor.execute(_SESSION, [session_key, at])
+        stored = cursor.fetchone()
+    return stored is not None and SESSION_KEY in _of(_decoded, stored[0])
+
+
 # The results of the next three functions depend only on their arguments, which the database has just
 # returned. The cache saves 0.15 ms of a page that costs 2 ms.
 

@@ -21,7 +21,7 @@ from communities.ground.slots import Slots
 # SVG is missing, because an SVG file is a document, which may contain scripts and addresses.
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
 MAX_PIXELS = 25_000_000
-# A picture takes at most so many bytes in memory while it is read. Measured with Pillow 13: the decoder of
+# A picture takes at most this many bytes in memory while it is read. Measured with Pillow 13: the decoder of
 # WebP keeps several copies, one of progressive JPEG all coefficients, and transparent pixels are multiplied.
 MAX_MEMORY = 150_000_000
 _PLAIN, _TRANSPARENT, _PROGRESSIVE, _CMYK, _WEBP = 6, 10, 7, 12, 20  # bytes of a pixel

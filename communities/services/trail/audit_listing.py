@@ -124,7 +124,7 @@ def as_json(entry: AuditEntry) -> Json:
 
 
 def entries_of_person(*, community_id: int, member_id: int, user_ids: Collection[int]) -> Iterator[Json]:
-    """Entries of which a person is the author or the object, as JSON for their personal data, newest first.
+    """Entries with a person as author or object, as JSON for their personal data, newest first.
 
     An entry of the author names its object only if that is the person themselves, or no person at all.
     `user_ids` are the person's user and the users merged into it.

@@ -21,7 +21,8 @@ from communities.ground.statements import prepared
 from communities.ground.transactions import in_transaction
 
 # Two parts of a WITH clause. Their values are `community_id`, `actor_id` and `api_key_id`. A key acts for a
-# member, never for a superuser without a membership. Who acts in a test side is a member of its community.
+# member, never for a superuser without a membership. A person who acts in a test side is a member of its
+# community.
 LOCKED_ACTOR = """
     membership AS (
         SELECT here.user_id, here.nick FROM communities_member here

@@ -227,7 +227,7 @@ def _start_processes(more: dict[str, str]) -> "subprocess.Popen[bytes]":
 
 
 def _obstacle() -> str:
-    """What the site still waits for, in words; empty once `/readyz` returns 200."""
+    """A sentence about what the site still waits for; empty once `/readyz` returns 200."""
     host = settings.BIND
     with suppress(ValueError):
         if ip_address(host).is_unspecified:  # An unspecified address means all interfaces.

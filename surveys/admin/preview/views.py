@@ -14,12 +14,13 @@ from communities.ground.errors import InvalidRequest, refuse
 from surveys.admin.frame import ProjectPage, open_project
 from surveys.admin.preview import page as previewed
 from surveys.admin.script.requests import Json, answer, script_json
-from surveys.drawing import rendering, screens, security, theme
+from surveys.drawing import rendering, security, theme
 from surveys.drawing.forms import past_before
 from surveys.drawing.parts import AnswersAs, Screen
 from surveys.drawing.rendering import Hidden
 from surveys.drawing.theme import Page
 from surveys.engine.intake import videos
+from surveys.services.conversations import admission
 from surveys.services.previews import service as previews
 from surveys.services.previews import view as preview_json
 from surveys.services.previews.service import Preview
@@ -95,7 +96,7 @@ def _page(opened: ProjectPage, template: str | None) -> Page:
 def _drawn(
     request: HttpRequest, current: Preview, page: Page, screen: Screen, *, is_fragment: bool
 ) -> HttpResponse:
-    told = screens.told_mark(current.project)
+    told = admission.told_mark(current.project)
     hidden = Hidden(seal=current.seal(), csrf=rendering.token(request), told=told)
     if is_fragment:
         response = rendering.fragment(page, screen, hidden)

@@ -45,13 +45,13 @@ def of_page(page: ProjectPage) -> Json:
     project = page.project
     values = of_project(page)
     draft = drafts.get(actor=page.actor, project=project) if page.may_edit else None
-    answered = block_answers.answered_blocks(project_id=project.pk) if page.tells_counts else ()
+    answered = block_answers.answered_blocks(project_id=project.pk) if page.may_read_counts else ()
     state = {
         **values,
         "draft": draft and _draft(project, draft),
         "check": check(page, draft.blocks if draft else values["script"]["blocks"]),
         "answered": sorted(answered),
-        "archived": _archived_count(project) if page.tells_counts else 0,
+        "archived": _archived_count(project) if page.may_read_counts else 0,
         "may_edit": page.may_edit,
         "is_live": project.is_live_at(page.at),
         "has_model": not provider_is_free(),

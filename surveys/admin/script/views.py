@@ -150,7 +150,7 @@ def archived(request: HttpRequest, page: ProjectPage, body: Json) -> HttpRespons
 
 
 def _require_counts(page: ProjectPage) -> None:
-    if not page.tells_counts:
+    if not page.may_read_counts:
         raise Forbidden("Only its owners and admins see how many have answered an anonymous project.")
 
 

@@ -136,7 +136,7 @@ class ProviderClient(ModelClient):
     def _bulk_result(
         self, result: JsonObject, parse: Callable[[JsonObject], Result], model: str, purpose: str
     ) -> Result | None:
-        """Return what `parse` makes of a result, if the result is usable. A request that expired or was
+        """Return the output of `parse` for a result, if the result is usable. A request that expired or was
         cancelled cost nothing.
         """
         call = Call(began_at=self._clock(), attempts=1)

@@ -1,4 +1,4 @@
-"""What the providers with a model share: prompts, schemas, and the checks of what a model writes.
+"""Prompts, schemas and checks of a model's output, which all providers with a model share.
 
 `claude` and `openai` beside this package add the wire format of their API.
 """

@@ -73,7 +73,9 @@ def _split(answers: Sequence[str], max_characters: int) -> Iterator[Piece]:
 
 
 def read_piece(response: JsonObject, batch: TextBatch, piece: Piece) -> Readings:
-    """What the model found in a piece. Raises UnusableResponseError if it is not in the form asked for."""
+    """The themes that the model found in a piece. Raises UnusableResponseError if the response does not have
+    the requested form.
+    """
     if not isinstance(response.get("texts"), list):
         raise malformed()
     readings: Readings = {}

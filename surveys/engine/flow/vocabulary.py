@@ -144,12 +144,12 @@ def _bucket_terms(bucket: Bucket) -> Iterator[Term]:
 
 
 def called_by_variable(script: Script) -> Mapping[str, str]:
-    """The names for people of the variables of this script."""
+    """The readable names of this script's variables."""
     return {term.name: term.called for term in variables(script)}
 
 
 def called(variable: str, known: Mapping[str, str]) -> str:
-    """The name of a variable for people, within a sentence: `the latest answer`, `score for Fire Mage`.
+    """The readable name of a variable, within a sentence: `the latest answer`, `score for Fire Mage`.
 
     `known` is the result of `called_by_variable`.
     """

@@ -21,8 +21,8 @@ _COMPOUND = (Conjunction, Disjunction)
 def heading(prompt: str, script: Script) -> str:
     """A prompt for readers of many answers (rule 6.304).
 
-    `**Hi**, [UserName|friend]! Why [Q1]?` is `Hi, friend! Why [Which opening?]?`: in the place of an answer
-    stand the words of its question, and an ellipsis in the place of anything else.
+    `**Hi**, [UserName|friend]! Why [Q1]?` is `Hi, friend! Why [Which opening?]?`: an answer is replaced by
+    the words of its question, and any other value by an ellipsis.
     """
 
     def words_of(token: str) -> str | None:

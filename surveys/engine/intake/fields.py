@@ -159,8 +159,8 @@ OPTION = ObjectType(
         ),
         "is_other": FieldSpec(
             BooleanType(),
-            "On `single_punch` and `multi_punch`, at most one option of a block: whoever chooses it writes "
-            "a text of up to 500 characters (`other_text`).",
+            "On `single_punch` and `multi_punch`, at most one option of a block: a respondent who chooses it "
+            "writes a text of up to 500 characters (`other_text`).",
         ),
         "image_url": FieldSpec(
             _PICTURE,

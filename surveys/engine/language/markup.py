@@ -10,8 +10,8 @@ Markup in the middle of a word (`snake_case`, `5*3*2`), a single line that begin
 HTML and everything else stay as typed. So does a text with more than MAX_SIGNS signs, each of which takes the
 parser about 10 µs (rule 11.33).
 
-The forms of authors' texts are kept, so that a page or an export parses them once. Values of tokens are put
-into the form of the text around them, and are not kept.
+The parsed forms of authors' texts are cached, so that a page or an export parses each text once. Values of
+tokens are inserted into the parsed form, and are not cached.
 """
 
 from __future__ import annotations

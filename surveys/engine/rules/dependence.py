@@ -1,4 +1,5 @@
-"""What depends on answers: by the condition of a block, or by `ends` and `quotas` of its project.
+"""The parts of a script that depend on answers: by the condition of a block, or by `ends` and `quotas` of its
+project.
 
     depends_on_answers(block, at, script, dependence)   whether a block does
     of_settings(script, ends=…, …)                      what these settings make depend on answers

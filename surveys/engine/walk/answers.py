@@ -333,7 +333,7 @@ def value(block: Block, reply: Reply | None) -> Value:
 def display_text(block: Block, reply: Reply | None) -> str:
     """A reply as people read it: labels if there are any, a list joined by commas.
 
-    A text that was written for an option stands in its place (rule 6.153).
+    A text that was written for an option replaces the option (rule 6.153).
     """
     if reply is None or "skipped" in reply:
         return ""

@@ -77,7 +77,8 @@ def completed(reply: Reply, question: str, answer: str | None) -> Reply:
 
 
 def shown(block: Block, further: Further, *, now: float, escape: Callable[[str], str] | None = None) -> Block:
-    """What the respondent sees at a block: the further question, or a timed text while the model writes it.
+    """The step that the respondent sees at a block: the further question, or a timed text while the model
+    writes it.
 
     If the time is over without a question, the block is a text with a button, for pages that cannot continue
     by themselves. `escape` escapes the model's text where the page shows markup.

@@ -1,7 +1,7 @@
 """A group of neighbouring questions as one screen of a page (rule 6.134).
 
-Elsewhere they are asked one by one. The conversation stands at one of them, as always. The screen begins at
-the first, and its form answers all of them in their order.
+Elsewhere they are asked one by one. The conversation's position is at one of these blocks, as always. The
+screen begins at the first, and its form answers all of them in their order.
 """
 
 from __future__ import annotations

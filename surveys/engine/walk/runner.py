@@ -25,7 +25,7 @@ from surveys.engine.walk.answers import MAX_TEXT, Reply
 from surveys.engine.walk.follow_ups import Further
 from surveys.engine.walk.path_values import PathValues
 
-# The parts of replies that stand beside the answers in a state.
+# The parts of replies that a state stores beside the answers.
 _PARTS = frozenset({follow_ups.KEY, answers.OTHER})
 
 
@@ -161,7 +161,7 @@ class State:
 
 
 def _without_parts(reply: Reply) -> Reply:
-    """The reply without what stands beside the answers in a state."""
+    """The reply without the parts that a state stores beside the answers."""
     if _PARTS.isdisjoint(reply):
         return reply
     return {key: value for key, value in reply.items() if key not in _PARTS}
@@ -344,7 +344,7 @@ class PastSteps:
     def before(self, step: int) -> tuple[State, PathValues]:
         """The state when the `step`-th block was shown, counted from 0, and the values at that point.
 
-        The values hold until the next call.
+        The values are valid until the next call.
         """
         then = state_at_step(self.script, self.state, step)
         known = self._known
@@ -561,5 +561,5 @@ def _calculated(formula: str, known: PathValues, others: Mapping[int, Reply]) ->
 
 
 def _display_text(value: Value) -> str:
-    """A calculated value or a score in the form for people; empty without a value."""
+    """A calculated value or a score as people read it; empty if there is no value."""
     return number_text(value) if isinstance(value, Decimal) else str(value or "")

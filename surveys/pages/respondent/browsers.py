@@ -28,6 +28,7 @@ from django.utils.crypto import salted_hmac
 from communities.ground import sealing
 from surveys.pages.respondent import frames, protection
 from surveys.pages.respondent.frames import FramedBrowser
+from surveys.services.conversations import admission
 from surveys.services.conversations.admission import Respondent
 
 VISITOR = "colloquy_visitor"
@@ -150,11 +151,21 @@ def owners(respondent: Respondent, *, slug: str) -> list[str]:
     return [_hashed(f"{slug}:person:{user_id}") for user_id in ids]
 
 
-def of_person(browser: Browser, respondent: Respondent, *, slug: str) -> Browser:
-    """The browser as this respondent finds it: without a conversation that somebody has begun there who was
-    signed in, and is not any more.
+def of_person(
+    browser: Browser, respondent: Respondent, *, slug: str, session_key: str | None, at: datetime
+) -> Browser:
+    """The browser as this respondent finds it: without the conversation that another person has begun there,
+    or somebody who has signed out since.
+
+    The conversation of a personal link itself refuses those who may not continue it, and so does that of a
+    deactivated person.
     """
-    if not browser.owner or browser.owner in owners(respondent, slug=slug):
+    known = owners(respondent, slug=slug)
+    if not browser.owner or browser.owner in known:
+        return browser
+    if not known and (
+        browser.link_id is not None or not admission.has_signed_out(session_key=session_key, at=at)
+    ):
         return browser
     return replace(browser, conversation_id=None, owner="")
 

@@ -17,11 +17,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 from communities.ground import brands
 from communities.ground.brands import Look
 from communities.ground.errors import NotFound
-from surveys.drawing import forms, link_card, rendering, rewards, screens, theme
+from surveys.drawing import forms, link_card, rendering, rewards, theme
 from surveys.drawing.parts import AnswersAs, Screen
 from surveys.drawing.rendering import Hidden
 from surveys.pages.respondent import actions, outcomes
 from surveys.pages.respondent.visit import Visit
+from surveys.services.conversations import admission
 from surveys.services.projects import addresses, sharing
 
 
@@ -84,7 +85,7 @@ def _answers_as(visit: Visit, screen: Screen) -> AnswersAs | None:
 def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
     if screen.copy is not None:
         visit.page = replace(visit.page, canonical="")
-    told = screens.told_mark(visit.project)
+    told = admission.told_mark(visit.project)
     hidden = Hidden(
         seal=visit.seal,
         csrf="" if visit.arrival.is_carried else rendering.token(visit.request),

@@ -87,7 +87,8 @@ class Visit:
         respondent = guest.respondent if guest else _respondent(request, project, arrival, at)
         if fault is not None:  # a link that does not work changes nothing in this browser
             browser = arrival.browser
-        browser = browsers.of_person(browser, respondent, slug=slug)
+        session_key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+        browser = browsers.of_person(browser, respondent, slug=slug, session_key=session_key, at=at)
         # On an anonymous project an address with fields, given to one member, would name the member.
         is_named = project.is_anonymous and (guest is not None or respondent.is_member)
         if guest is not None or fault is not None:  # the page of one person is shared with nobody

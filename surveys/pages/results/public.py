@@ -106,8 +106,8 @@ def _page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 
 
 def _picture(destination: Destination, shared: SharedResults, name: str) -> HttpResponse:
-    """The chart of a question on the page as a file to save, such as `question-12.svg`. Raises Http404 for
-    what the page does not draw.
+    """The chart of a question on the page as a file to save, such as `question-12.svg`. Raises Http404 for a
+    chart that the page does not draw.
     """
     key, _, kind = name.partition(".")
     place = next((n for n, each in enumerate(shared.blocks) if f"question-{each['block_id']}" == key), None)

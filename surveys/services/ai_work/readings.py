@@ -272,7 +272,8 @@ def store(
     generated_by: str,
     at: datetime,
 ) -> int:
-    """Store what a provider read in answers against some themes. Returns how many rows were written.
+    """Store the result of a provider that compared answers with some themes. Returns how many rows were
+    written.
 
     `version` is the version of the codebook when the provider began. A theme that was merged meanwhile counts
     as the theme into which it was merged. A theme that was removed does not count. The content of each

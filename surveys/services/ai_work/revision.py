@@ -1,8 +1,8 @@
 """Changes of a script that AI proposes by an instruction (rules 10.50 to 10.52). This module saves nothing.
 
-prepare(actor=…, project_id=…, instruction=…, …)    begin, and wait for it
-propose(actor=…, project_id=…, generation_id=…)     what it came to, with what differs by block
-request_of(project, blocks=…, instruction=…)        what the provider is asked, also of a draft
+prepare(actor=…, project_id=…, instruction=…, …)    begin the work, and wait for its result
+propose(actor=…, project_id=…, generation_id=…)     the proposed script, with the differences by block
+request_of(project, blocks=…, instruction=…)        the request to the provider, also about a draft
 require_model()                                     refuses where no model works
 """
 
@@ -81,7 +81,7 @@ def require_model() -> None:
 
 
 def request_of(project: Project, *, blocks: Sequence[Json], instruction: str) -> RevisionRequest:
-    """Return the request to the provider about these blocks, each of which has an id."""
+    """Return the request to the provider about these blocks; each block has an id."""
     script = script_cache.script_of(project)
     return RevisionRequest(
         blocks=blocks,

@@ -25,7 +25,10 @@ from communities.services.people import identities, members, platform_members, s
 from communities.services.people.members import Account, KnownPerson
 from communities.services.tenants import verified_sources
 from communities.services.tenants.verified_sources import Asked
+from surveys import ai
+from surveys.engine.script import Script
 from surveys.models import Conversation, Project
+from surveys.services.scripts import cache as script_cache
 
 ROLES_COUNT_FOR = timedelta(hours=24)  # the worker asks every 45 minutes, unless the person forbids it
 # The limit of questions about one person in one community. Somebody who has just joined or connected an
@@ -91,7 +94,7 @@ class Respondent:
     display_name: str = ""
     consents: bool = False
     agreed_to: int | None = None
-    told: str | None = None  # the privacy mode that the page named; None where no page of ours was shown
+    told: str | None = None  # the `told_mark` of the page or message; None where none of ours was shown
     is_suspected: bool = False  # a program may be responding (rule 6.246)
     language: str = ""  # a tag: that of the page, of the person's client in chat, or sent by a caller
 
@@ -173,9 +176,24 @@ def consent_mark(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
 
 
-def privacy_mark(privacy_mode: str) -> int:
-    """A number for a privacy mode, above 0 and below 2**32, for the buttons of a message that tells of it."""
-    return consent_mark(privacy_mode) >> 31 or 1
+def asks_further(project: Project, script: Script) -> bool:
+    """Whether a model may ask respondents of a project about what they write.
+
+    Never on an anonymous project, nor where no model is at work.
+    """
+    return bool(script.follow_ups) and not project.is_anonymous and not ai.provider_is_free()
+
+
+def told_mark(project: Project) -> str:
+    """The mark for what a page or message tells about privacy: who reads, deletion, questions of an AI."""
+    asks = asks_further(project, script_cache.script_of(project))
+    days = project.keep_responses_days
+    return ".".join([project.privacy_mode, *([str(days)] if days else []), *(["ai"] if asks else [])])
+
+
+def told_number(project: Project) -> int:
+    """The same mark as a number above 0 and below 2**32, for the buttons of a message."""
+    return consent_mark(told_mark(project)) >> 31 or 1
 
 
 def member(*, community_id: int, member_id: str) -> Respondent:
@@ -202,6 +220,14 @@ def signed_in(*, community_id: int, session_key: str, at: datetime) -> Responden
     """The person who is signed in by a session, member or not; None if nobody is."""
     found = sign_ins.find(session_key=session_key, community_id=community_id, at=at)
     return None if found is None else _of(found.person, found.provider)
+
+
+def has_signed_out(*, session_key: str | None, at: datetime) -> bool:
+    """Whether nobody is signed in, because of a sign-out or because the sign-in has expired.
+
+    A person who is deactivated has not signed out.
+    """
+    return session_key is None or not sign_ins.is_of_somebody(session_key=session_key, at=at)
 
 
 def external(*, external_id: str) -> Respondent:
@@ -307,7 +333,7 @@ def _refresh(about: dict[str, Any]) -> Asked:
     return Asked()
 
 
-def told_provider(*, project: Project, respondent: Respondent) -> str:
+def shown_provider(*, project: Project, respondent: Respondent) -> str:
     """The `provider` of a Response: the platform whose account admitted the respondent (rule 6.3).
 
     On anonymous projects every response has the same provider, because a provider that only one member uses

@@ -301,7 +301,7 @@ def gives(project: Project, settings: CommunitySettings, script: Script, state: 
     """Whether an action block gives a member something now, and has not given it in this walk."""
     if block.action_kind is None or block.id in state.fired:
         return False
-    if project.is_anonymous and _tells_answers(project, script, block):
+    if project.is_anonymous and _reveals_answers(project, script, block):
         return False
     if block.action_kind != "give_xp":
         return True
@@ -311,8 +311,8 @@ def gives(project: Project, settings: CommunitySettings, script: Script, state: 
     return settings.gives_xp and not gives_nothing
 
 
-def _tells_answers(project: Project, script: Script, block: Block) -> bool:
-    """Whether a gift of the script would tell answers, because some people alone reach its block."""
+def _reveals_answers(project: Project, script: Script, block: Block) -> bool:
+    """Whether a gift of the script would reveal answers, because only some people reach its block."""
     at = script.index_by_id.get(block.id or 0)
     if at is None:
         return False

@@ -25,7 +25,7 @@ SCREENED_OUT = Conversation.SCREENED_OUT
 
 
 def chosen(project: Project, script: Script, state: State) -> Mapping[str, Any] | None:
-    """The first of the `ends` whose expression holds, else `end`."""
+    """The first of the `ends` whose expression is true, else `end`."""
     holds = where.judge(script=script, state=state)
     return next((each for each in project.ends if holds(each["where"])), project.end)
 
@@ -51,7 +51,8 @@ def ended_early(project: Project, script: Script, turn: Turn) -> Turn:
 def outcome(project: Project, script: Script, state: State) -> str | None:
     """The `outcome` of a response that ends in this state, if it is screened out; else None.
 
-    On anonymous projects it does not name the end, which would tell answers of a response without any.
+    On anonymous projects it does not name the end: the end would reveal answers of a response that is stored
+    without answers.
     """
     if not _screens(project):
         return None

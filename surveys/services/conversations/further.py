@@ -1,13 +1,13 @@
 """Further questions about short answers, in a conversation (rules 10.60 to 10.69 and 10.73).
 
-    asks(…)      whether a project has any, for respondents who ask who reads their answers
     wait(…)      saves an answer; the conversation stays at its block, and a worker is woken
     ask_again(…) asks the question that a step back left unanswered
     waiting(…)   for the worker: what the question is about
     settle(…)    for the worker: the question, or that there is none
     skip_left(…) for the timetable: ends the conversations that were left at one
 
-The worker writes into the conversation's state alone. If it does not in time, the next `continue` goes on.
+The worker writes into the conversation's state alone. If the model takes too long, the next `continue` skips
+the further question.
 """
 
 from __future__ import annotations
@@ -24,32 +24,24 @@ from communities.ground.errors import Refusal
 from communities.ground.queue import wake
 from communities.ground.statements import prepared
 from communities.ground.transactions import again_after_deadlock, in_transaction
-from surveys import ai
-from surveys.engine.script import Block, Script
+from surveys.engine.script import Block
 from surveys.engine.walk import answers, follow_ups, runner
 from surveys.engine.walk.answers import InvalidAnswer, Reply
 from surveys.engine.walk.follow_ups import Further
 from surveys.engine.walk.runner import Turn
-from surveys.models import Conversation, Project, Reading
+from surveys.models import Conversation, Reading
 from surveys.services.conversations import saving
+from surveys.services.conversations.admission import asks_further
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.ground.batches import change_each
 
 ASK = "surveys.ask_further"
 MOST_AT_ONCE = 500  # conversations that one run ends; the next run takes the rest
-# SQL for an answer `a` of the conversation `c` with what was answered further, each on a line of its own.
+# SQL for an answer `a` of the conversation `c` with its further answers, each on its own line.
 WHOLE_TEXT = """concat_ws(E'\\n', a.value, (
     SELECT string_agg(asked ->> 'answer', E'\\n')
     FROM jsonb_array_elements(c.state -> 'follow_ups' -> a.block_id::text) AS asked
 ))"""
-
-
-def asks(project: Project, script: Script) -> bool:
-    """Whether a model may ask respondents of a project about what they write.
-
-    Never on an anonymous project, nor where no model is at work.
-    """
-    return bool(script.follow_ups) and not project.is_anonymous and not ai.provider_is_free()
 
 
 def may_be_asked(loaded: LoadedConversation, block: Block, reply: Reply) -> bool:
@@ -58,7 +50,7 @@ def may_be_asked(loaded: LoadedConversation, block: Block, reply: Reply) -> bool
     Not where the community cannot pay, so that nobody waits for nothing. In one conversation no more are
     asked than its script allows, however often answers are changed.
     """
-    if not follow_ups.wants(block, reply) or not asks(loaded.project, loaded.script):
+    if not follow_ups.wants(block, reply) or not asks_further(loaded.project, loaded.script):
         return False
     if loaded.state.asked >= loaded.script.follow_ups:
         return False
@@ -158,7 +150,7 @@ def outdate_reading(loaded: LoadedConversation, block: Block) -> None:
 
 
 def settle(loaded: LoadedConversation, question: str | None) -> None:
-    """Put what was written into a locked conversation; without a question it goes on at the next `continue`.
+    """Put the written question into a locked conversation; without a question, the next `continue` moves on.
 
     After a step back, the question waits for the same answer. Nothing that readers of responses see has
     changed, so neither has `updated_at`.

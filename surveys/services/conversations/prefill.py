@@ -92,8 +92,8 @@ def allowed(project: Project, ahead: Prefill) -> Prefill:
 
 
 def may_fill_in(project: Project, block: Block) -> bool:
-    """Whether an address may fill in this question. What is chosen is seen, and what is typed may hold signs
-    that nobody sees, or a number longer than its field.
+    """Whether an address may fill in this question. A respondent sees a chosen option, but a text may contain
+    invisible characters, or a number that is longer than its field.
     """
     return not (project.is_anonymous and block.type in TYPED)
 

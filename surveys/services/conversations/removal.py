@@ -44,7 +44,7 @@ def expire(*, conversation: Conversation, at: datetime) -> None:
 
 
 def forget(*, conversation: Conversation, at: datetime) -> None:
-    """Delete a locked conversation that is no response. No count contains it, and nobody was told of it."""
+    """Delete a locked conversation that is no response. No count and no event contains it."""
     repository.delete(conversation=conversation, at=at)
 
 

@@ -17,7 +17,7 @@ from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project, Reading
 from surveys.services import events
 from surveys.services.conversations import completions, effects, ends, places, repository, respondents
-from surveys.services.conversations.admission import Respondent, consent_mark, told_provider
+from surveys.services.conversations.admission import Respondent, consent_mark, shown_provider, told_mark
 from surveys.services.conversations.effects import Earner, Recipient
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.repository import MoveChanges, TallyChange
@@ -30,7 +30,7 @@ NO_CONSENT = "`consent` must be true: respondents of this project agree to its `
 
 
 class NotAgreed(InvalidRequest):
-    """The respondent has not agreed to the project's `consent`, as it stands now."""
+    """The respondent has not agreed to the project's present `consent`."""
 
     def __init__(self) -> None:
         super().__init__(NO_CONSENT, violations=[violation("consent", "required", NO_CONSENT)])
@@ -50,9 +50,9 @@ def new(
 
     Locks the member who responds, so that they cannot be erased during the move. Refuses a member who has
     left or was erased since they were admitted, a respondent who has not agreed to the project's `consent`,
-    one who was told another privacy, and one for whom there is no place (`places.Full`).
+    one who was shown another privacy mode, and one for whom there is no place (`places.Full`).
     """
-    if respondent.told not in (None, project.privacy_mode):
+    if respondent.told not in (None, told_mark(project)):
         raise Conflict("Who sees the answers has changed since this page was made.")
     if project.consent and not _agrees(respondent, project.consent):
         raise NotAgreed
@@ -79,7 +79,7 @@ def new(
     conversation = Conversation(
         id=anonymity.new_id(project=project),
         project=project,
-        provider=told_provider(project=project, respondent=respondent),
+        provider=shown_provider(project=project, respondent=respondent),
         seed=secrets.randbits(63) if seed is None else seed,
         state=storable_state(script, turn.state, project),
         packed=packing.pack(turn.state.counted),
@@ -223,10 +223,10 @@ def _complete(
     """Complete the conversation, count it for its respondent and give the gifts of the end.
 
     Returns the state after that. A response that is screened out takes no place, and counts for the limit of
-    its respondent. It gives nothing, but on anonymous projects, where that would tell an answer, it gives
-    what a completion gives (rule 1.181). Refuses a completion over the limits. Nameless respondents have no
-    limit of their own, nor has a respondent whom an anonymous conversation no longer stores
-    (rules 7.2 and 7.3).
+    its respondent. It gives nothing, except on anonymous projects, where no gift would reveal an answer:
+    there it gives the same as a completion (rule 1.181). Refuses a completion over the limits.
+    Nameless respondents have no limit of their own, nor has a respondent whom an anonymous conversation no
+    longer stores (rules 7.2 and 7.3).
     """
     conversation, project, remembered = loaded.conversation, loaded.project, loaded.remembered
     if not is_screened_out:

@@ -33,7 +33,7 @@ _TOTALS = frozenset({"month_total_xp", "xp_to_next_level", "next_xp_level"})
 class TokenContext:
     """The respondent who reads the texts. Their name and their totals are looked up at most once.
 
-    `user_id` is None for strangers. It is None on anonymous projects too, because anybody who holds the
+    `user_id` is None for strangers. It is None on anonymous projects too, because anybody who has the
     conversation's id could read the name. `given` is the XP that action blocks gave, by block id.
     """
 

@@ -22,7 +22,7 @@ from surveys.engine.walk.path_values import PathValues
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import PastSteps, State
 from surveys.models import Conversation, Project
-from surveys.services.conversations import ends, further, tokens
+from surveys.services.conversations import admission, ends, tokens
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.tokens import TokenContext
@@ -111,7 +111,7 @@ class WalkView(ABC):
 
     @property
     def is_open(self) -> bool:
-        """Whether the project accepts answers now. A walk that is stored nowhere yet may go on."""
+        """Whether the project accepts answers now. A walk that is stored nowhere yet may continue."""
         return True
 
     @property
@@ -164,7 +164,7 @@ class WalkView(ABC):
     @property
     def asks_further(self) -> bool:
         """Whether a model may ask about what the respondent writes."""
-        return further.asks(self.project, self.script)
+        return admission.asks_further(self.project, self.script)
 
     @property
     def question_number(self) -> str:
@@ -233,7 +233,7 @@ class WalkView(ABC):
 
     @cached_property
     def end(self) -> End | None:
-        """The first of the project's `ends` whose expression holds, else its `end`; None before the end."""
+        """The first of the project's `ends` whose expression is true, else its `end`; None before the end."""
         project = self.project
         if not self._is_over or not (project.end or project.ends):
             return None

@@ -79,8 +79,11 @@ def as_blocks(questionnaire: Questionnaire) -> tuple[list[Json], list[dict[str, 
 
 
 def _kept(questionnaire: Questionnaire) -> Iterator[Item]:
-    """The items that can be blocks: as many as a script has, and of choices those with options."""
+    """The items that can be blocks: as many as a script has, of choices those with options, and of
+    calculations those whose questions are kept before them.
+    """
     kept = size = 0
+    answered = set[str]()
     left = questionnaire.left_out
     for item in questionnaire.items:
         item.text = _fitting(questionnaire, item, item.text, MAX_PROMPT, "text")
@@ -96,12 +99,21 @@ def _kept(questionnaire: Questionnaire) -> Iterator[Item]:
                 continue
             item.text = item.group or item.name or "…"
             questionnaire.miss(item.where, "The question has no text.")
+        lost = [key for key in _PIPED.findall(item.formula) if key.partition("|")[0] not in answered]
+        if lost:
+            what = (
+                f"It is left out: its formula needs “{cut(lost[0], 80)}”, which is no earlier question here."
+            )
+            questionnaire.miss(item.where, what)
+            continue
         own = len(item.text) + len(item.description) + sum(len(o.value) + len(o.label) for o in item.options)
         if kept == MAX_BLOCKS or size + own > MAX_TEXTS * 9 // 10:
             left += 1
             continue
         kept += 1
         size += own
+        if item.kind not in STATEMENTS:
+            answered.add(item.key)
         yield item
     if left:
         message = f"A script has at most {MAX_BLOCKS} blocks and 1 MiB: {left:,} at the end are left out."
@@ -217,12 +229,26 @@ def _block(writer: Writer, item: Item, options: list[Json], hidden: Logic | None
         block["video_url"] = item.video
     if options:
         block["options"] = options
+    if item.right:
+        block |= _right(writer, item, options)
     if item.kind in QUESTIONS:
         block["required"] = item.required
     block |= _of_type(writer, item)
     if hidden is not None:
         block |= condition_fields(writer, item, hidden)
     return block
+
+
+def _right(writer: Writer, item: Item, options: list[Json]) -> Json:
+    """The places of the right options, if the block can have all of them."""
+    values = {writer.values[writer.at].get(key) for key in item.right}
+    places = [n for n, option in enumerate(options) if option["value"] in values]
+    if len(places) == len(values) and item.kind == "multi_punch":
+        return {"correct_answer_indexes": places}
+    if len(places) == len(values) == 1 and item.kind == "single_punch":
+        return {"correct_answer_index": places[0]}
+    writer.miss(item.where, f"The right answer “{cut(', '.join(item.right), 150)}” is not taken over.")
+    return {}
 
 
 def _of_type(writer: Writer, item: Item) -> Json:

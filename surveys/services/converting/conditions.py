@@ -27,6 +27,7 @@ from surveys.services.converting.questionnaire import (
     Logic,
     Not,
     Questionnaire,
+    Unsaid,
     UnsayableError,
     cut,
     negated,
@@ -157,12 +158,18 @@ def condition_fields(writer: Writer, item: Item, hidden: Logic) -> Json:
     try:
         resolved = _resolved(writer, hidden)
     except UnsayableError as error:
-        writer.miss(item.where, f"Its condition cannot be said here: {error}. It is always shown.")
-        return {}
+        sayable = _sayable(writer, hidden)
+        if sayable is None:
+            writer.miss(item.where, f"Its condition cannot be said here: {error}. It is always shown.")
+            return {}
+        writer.miss(item.where, f"A part of its condition cannot be said here and is left out: {error}.")
+        writer.notes = []
+        resolved = _resolved(writer, sayable)
     notes, writer.notes = "; ".join(writer.notes), []
     if resolved == TRUE:
         writer.unreachable.add(writer.at)
-        writer.miss(item.where, f"It is left out, because its condition is never true: {notes}.")
+        why = f": {notes}" if notes else ""
+        writer.miss(item.where, f"It is left out, because its condition is never true{why}.")
     elif notes:
         writer.miss(item.where, f"A part of its condition is never true: {notes}.")
     if resolved in (TRUE, FALSE):
@@ -182,6 +189,25 @@ def condition_fields(writer: Writer, item: Item, hidden: Logic) -> Json:
     return {"precondition": text}
 
 
+def _sayable(writer: Writer, hidden: Logic) -> Logic | None:
+    """Of the reasons to hide a block, those that can be said; None if none can.
+
+    Without the others the block is shown more often, and never where a said reason hides it.
+    """
+    try:
+        _resolved(writer, hidden)
+    except UnsayableError:
+        match hidden:
+            case Group("any", parts):
+                said = [each for part in parts if (each := _sayable(writer, part))]
+                return together("any", said) if said else None
+            case Not(Group("all", parts)):
+                said = [negated(each) for part in parts if (each := _sayable(writer, negated(part)))]
+                return negated(together("all", said)) if said else None
+        return None
+    return hidden
+
+
 def _resolved(writer: Writer, logic: Logic) -> Logic:
     """The condition with the names and values of blocks, or TRUE or FALSE.
 
@@ -199,6 +225,8 @@ def _resolved(writer: Writer, logic: Logic) -> Logic:
             if decisive in kept or not kept:
                 return decisive if kept else neutral
             return kept[0] if len(kept) == 1 else Group(op, tuple(kept))
+        case Unsaid(why):
+            raise UnsayableError(why)
         case Answered(key):
             n = _index(writer, key)
             return Answered(writer.names[n])

@@ -8,7 +8,7 @@ from xml.parsers.expat import ExpatError, ParserCreate
 from surveys.services.converting.questionnaire import unreadable
 
 MAX_DEPTH = 32
-MAX_NAMES = 5_000  # different ones of elements and attributes: the parser keeps each of them
+MAX_NAMES = 5_000  # different names of elements and attributes: the parser keeps each name
 MAX_TAG = 262_144  # bytes of a tag or comment, which the parser keeps as a whole
 MAX_TEXT = 131_072  # characters of one element; what follows is left out
 PIECE = 65_536  # bytes
@@ -26,7 +26,7 @@ class Reader:
         """Read the attributes of an element."""
 
     def end(self, path: Path, text: str) -> None:
-        """Read the text of an element, which is what stands behind the last one in it."""
+        """Read the text of an element, which is the text after the last element in it."""
 
 
 class Elements:
@@ -37,7 +37,7 @@ class Elements:
         self.count = 0
 
     def walk(self, pieces: Iterable[bytes], reader: Reader) -> None:
-        """Have the elements of a document read. Raises one of FAULTS for what is no XML.
+        """Let the reader read the elements of a document. Raises one of FAULTS if the document is no XML.
 
         Refuses too many elements, deep nesting, and document types, without which there are no entities.
         """

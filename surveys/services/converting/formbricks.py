@@ -296,7 +296,7 @@ class _Reader:
         return Compare(key, _COMPARISONS[op], values[0])
 
     def rest(self) -> None:
-        """What stands outside of the questions and is not taken over."""
+        """Report the parts outside of the questions that are not taken over."""
         if self.others:
             names = ", ".join(sorted(self.others))
             self.found.miss(

@@ -4,8 +4,8 @@
     reader.logic("${age} >= 18 and selected(${pets}, 'dog')")     Group("all", …)
     reader.formula("${price} * 2")                                "<pipe>price<end> * 2"
 
-The systems differ in how they refer to a question; operators and functions are read together. What has no
-equivalent raises UnsayableError. The work is linear in the text.
+The systems differ in how they refer to a question; operators and functions are read together. An expression
+without an equivalent raises UnsayableError. The work is linear in the text.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from surveys.services.converting.questionnaire import (
     MAX_DEPTH,
     Answered,
     Compare,
+    Group,
     Item,
     Logic,
     Not,
     Questionnaire,
+    Unsaid,
     UnsayableError,
     cut,
     negated,
@@ -48,6 +50,9 @@ _COMPARISONS = {
     "contains": "contains", "contain": "contains", "notcontains": "notcontains", "anyof": "anyof",
     "noneof": "noneof", "allof": "allof",
 }  # fmt: skip
+# Comparisons of a length that ask whether there is an answer.
+_NONE = frozenset({("eq", "0"), ("lte", "0"), ("lt", "1")})
+_SOME = frozenset({("ne", "0"), ("gt", "0"), ("gte", "1")})
 _TURNED = {"lt": "gt", "gt": "lt", "lte": "gte", "gte": "lte"}
 _SUMS, _PRODUCTS, _POWERS = {"+": "+", "-": "-"}, {"*": "*", "/": "/", "div": "/"}, {"^": "^"}
 MAX_POWER = 6
@@ -251,8 +256,10 @@ class _Parser:
 
 def _logic(node: Node) -> Logic:
     match node:
-        case Node("op", "and" | "or" as op, parts):
-            return _joined("all" if op == "and" else "any", [_logic(part) for part in parts])
+        case Node("op", "and", parts):
+            return _joined("all", _sayable(parts))
+        case Node("op", "or", parts):
+            return _joined("any", [_logic(part) for part in parts])
         case Node("op", "eq" | "ne" | "lt" | "lte" | "gt" | "gte" as op, (left, right)):
             return _compared(op, left, right)
         case Node("op", "allof", (Node("ref", key), right)):
@@ -270,11 +277,28 @@ def _logic(node: Node) -> Logic:
             return Not(Answered(key))
         case Node("ref", key):
             return Answered(key)
+        case Node("call" | "string", "true" | "false" as word, ()):
+            return Group("all" if word == "true" else "any", ())
     raise UnsayableError(f"“{node.text or node.kind}” is not understood")
 
 
+def _sayable(parts: tuple[Node, ...]) -> list[Logic]:
+    """The parts of a conjunction, of which some may be unsaid. Raises UnsayableError if all are."""
+    found: list[Logic] = []
+    for part in parts:
+        try:
+            found.append(_logic(part))
+        except UnsayableError as error:
+            found.append(Unsaid(str(error)))
+    if all(isinstance(each, Unsaid) for each in found):
+        raise UnsayableError(found[0].why)  # type: ignore[union-attr]
+    return found
+
+
 def _joined(op: str, parts: list[Logic]) -> Logic:
-    """The group, without `is answered` beside a comparison that is false without an answer."""
+    """The group without each `is answered` that a comparison beside it makes superfluous: the comparison is
+    false without an answer.
+    """
     compared = {part.key for part in parts if isinstance(part, Compare) and part.op != "ne"}
     if op == "all":
         parts = [part for part in parts if not (isinstance(part, Answered) and part.key in compared)]
@@ -284,6 +308,8 @@ def _joined(op: str, parts: list[Logic]) -> Logic:
 def _compared(op: str, left: Node, right: Node) -> Logic:
     if left.kind != "ref" and right.kind == "ref":
         left, right, op = right, left, _TURNED.get(op, op)
+    if (length := _length_of(left)) and right.kind == "number" and (op, right.text) in _NONE | _SOME:
+        return Answered(length) if (op, right.text) in _SOME else Not(Answered(length))
     if left.kind == "call" and left.text in ("intval", "number", "int") and len(left.parts) == 1:
         left = left.parts[0]
     if left.kind != "ref":
@@ -293,6 +319,14 @@ def _compared(op: str, left: Node, right: Node) -> Logic:
     if right.kind == "list" and op in ("eq", "ne"):
         raise UnsayableError("it compares whole lists")
     return Compare(left.text, op, _value(right))
+
+
+def _length_of(node: Node) -> str:
+    """The question whose answer's length or number of options the node is; empty for another node."""
+    match node:
+        case Node("call", "string-length" | "count-selected", (Node("ref", key),)) if key != SELF:
+            return key
+    return ""
 
 
 def _value(node: Node) -> str | float | int:

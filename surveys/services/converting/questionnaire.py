@@ -68,7 +68,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Conditions of which all or any must be true. Groups may share parts, so each counts its size."""
+    """Conditions that must all be true, or any. Groups may share parts, so each counts its size."""
 
     op: str  # `all` or `any`
     parts: tuple[Logic, ...]
@@ -81,7 +81,15 @@ class Group:
         object.__setattr__(self, "size", size)
 
 
-Logic = Compare | Answered | Not | Group
+@dataclass(frozen=True, slots=True)
+class Unsaid:
+    """A part of a conjunction that has no equivalent here, and why."""
+
+    why: str
+    size: int = 1
+
+
+Logic = Compare | Answered | Not | Group | Unsaid
 
 
 class UnsayableError(Exception):
@@ -100,6 +108,8 @@ def compared_with_changes(logic: Logic, change: Callable[[Compare | Answered], L
             return negated(compared_with_changes(part, change))
         case Group(op, parts):
             return together(op, [compared_with_changes(part, change) for part in parts])
+        case Unsaid():
+            return logic
         case _:
             return change(logic)
 
@@ -110,7 +120,7 @@ def together(op: str, parts: Sequence[Logic]) -> Logic:
 
 
 def both(one: Logic | None, other: Logic | None) -> Logic | None:
-    """The conjunction of two conditions, either of which may be missing."""
+    """The conjunction of two conditions; either may be missing."""
     return together("all", [one, other]) if one and other else one or other
 
 
@@ -164,6 +174,7 @@ class Item:
     is_intro: bool = False
     button: str = ""
     formula: str = ""
+    right: tuple[str, ...] = ()  # the keys of the options that are right
     video: str = ""  # an address that `video_url` takes
     show: Logic | None = None
     jumps: list[Jump] = field(default_factory=list)
@@ -172,7 +183,7 @@ class Item:
 
 @dataclass(slots=True)
 class Questionnaire:
-    """What a reader has read so far."""
+    """The questionnaire as far as a reader has read it."""
 
     items: list[Item] = field(default_factory=list)
     unmet: list[dict[str, str]] = field(default_factory=list)
@@ -208,7 +219,7 @@ class Questionnaire:
             unreadable("has too much logic: convert it in parts.")
 
     def miss(self, where: str, what: str) -> None:
-        """Record what could not be said, and where it stands in the source."""
+        """Record a part that blocks cannot express, and where it is in the source."""
         if len(self.unmet) < MAX_UNMET:
             self.unmet.append({"where": cut(where, MAX_QUOTED) or "The whole", "what": cut(what, 500)})
         else:
@@ -224,7 +235,7 @@ def unreadable(message: str) -> Any:
 
 
 def cut(text: str, most: int) -> str:
-    """The text with at most so many characters; an ellipsis ends a longer one."""
+    """The text with at most `most` characters; an ellipsis ends a longer one."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 

@@ -29,6 +29,7 @@ from surveys.services.converting import (
     surveyjs,
     tables,
     typeform,
+    workbooks,
 )
 from surveys.services.converting.questionnaire import Questionnaire, unreadable
 
@@ -89,7 +90,7 @@ def convert(*, format: str | None, content: str, community_id: int) -> Converted
 
 def _guess(data: bytes) -> str:
     """The format that a content seems to have; `text` if it has no sign of another one."""
-    if data.startswith(b"PK"):
+    if data.startswith(workbooks.SIGNS):
         return "xlsform"
     start = data[:4_096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(b"<"):

@@ -59,7 +59,7 @@ _BOUND = re.compile(r"\.\s{0,20}(>=|<=|>|<)\s{0,20}(-?\d+(?:\.\d+)?)")
 
 
 def xlsform(data: bytes) -> Questionnaire:
-    """A workbook with the sheets `survey` and `choices`. Refuses what is no such workbook."""
+    """A workbook with the sheets `survey` and `choices`. Refuses a file that is no such workbook."""
     found = Questionnaire()
     sheets = _sheets(data, found)
     if "survey" not in sheets:
@@ -253,7 +253,7 @@ def _sheets(data: bytes, found: Questionnaire) -> dict[str, list[tuple[int, Row]
 
 
 def _lines(text: str, found: Questionnaire) -> list[tuple[int, list[str]]]:
-    """The rows of a CSV up to the limits. What is beyond them is named as left out."""
+    """The rows of a CSV up to the limits. Cells beyond these are reported as left out."""
     rows = list(tables.lines(text, most_rows=MAX_ROWS + 1, most_columns=MAX_COLUMNS + 1))
     last = rows[MAX_ROWS - 1][0] if len(rows) > MAX_ROWS else None
     _miss_beyond(found, rows[:MAX_ROWS], "", last)

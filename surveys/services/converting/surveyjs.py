@@ -142,12 +142,16 @@ class _Reader:
             "enableIf",
             "choicesVisibleIf",
             "defaultValue",
-            "correctAnswer",
             "setValueIf",
         ):
             if element.get(key) not in (None, "", []):
                 self.found.miss(where, f"{key} “{cut(str(element[key]), 150)}” is not taken over.")
+        right = element.get("correctAnswer")
+        if right not in (None, "", []):
+            item.right = tuple(map(word, right if isinstance(right, list) else [right]))
         if kind in ("matrix", "multipletext"):
+            if item.right:
+                self.found.miss(where, f"correctAnswer “{cut(str(right), 150)}” is not taken over.")
             for each in self._rows(element, kind, item):
                 self.found.add(each)
         elif self._typed(item, kind, element):
@@ -299,7 +303,7 @@ class _Reader:
                 )
             yield row
 
-    # --- What stands outside of pages
+    # --- Parts outside of pages
 
     def rest(self) -> None:
         """Calculated values, triggers, the end, and what is left out."""

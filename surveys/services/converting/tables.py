@@ -15,7 +15,7 @@ _SEPARATORS = (",", ";", "\t", "|")
 _SAMPLE = 20  # rows that show the separator
 _NAMED = re.compile(r"sep=([,;\t|])\r?\n")  # as spreadsheets name it
 _LETTERS, _FOREIGN = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_a-zA-Z]")
-# What is seldom within a word of Windows-1252: letters of MacRoman and of other scripts.
+# Characters that are seldom within a word of Windows-1252: letters of MacRoman and of other scripts.
 _OF_OTHERS = re.compile("[A-Za-z][\x81\x8d\x8f\x90\x9d‚ƒ„†‡ˆ‰Š‹ŒŽ˜›Ÿ\ufffd][a-z]")
 
 

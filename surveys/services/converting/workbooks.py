@@ -23,6 +23,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 from surveys.services.converting.elements import FAULTS, PIECE, Elements, Path, Reader, local
 from surveys.services.converting.questionnaire import unreadable
 
+XLS = b"\xd0\xcf\x11\xe0"  # the first bytes of a workbook of Excel 2003 and older
+SIGNS = (b"PK", XLS)  # with one of which a workbook begins
 MAX_FILES = 2_000  # of an archive; a workbook has one for each sheet, picture and chart
 MOST_EMPTY = 4  # a sheet ends where this part of the elements are empty rows: some programs format a million
 MAX_STYLES = 65_536
@@ -74,6 +76,8 @@ class Workbook:
         self._dates: set[str] = set()
         self._durations: set[str] = set()
         self._percents: set[str] = set()
+        if data.startswith(XLS):
+            unreadable("must be a workbook in the format XLSX. It has the older format XLS: save it as XLSX.")
         with _faults_refused():
             if data.count(b"PK\x01\x02") > MAX_FILES:
                 unreadable(f"must be an archive of at most {MAX_FILES:,} files.")
@@ -123,7 +127,7 @@ class Workbook:
                 self._percents = styles.percents
 
     def _relations(self, path: str) -> dict[str, tuple[str, str]]:
-        """What a file refers to: the last word of its type, and its path, by its key."""
+        """The files that a file refers to: the last word of its type, and its path, by its key."""
         folder, name = posixpath.split(path)
         reader = _Relations(folder)
         self._walk(posixpath.join(folder, "_rels", f"{name}.rels"), reader)

@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 from django.db import connection
 
+from communities.ground.replica import from_replica
 from communities.ground.statements import Part, fetch_in_batches, fetch_rows
 from communities.ground.transactions import in_transaction, require_time
 from surveys.engine import packing
@@ -69,7 +70,7 @@ CONVERSATIONS_AT_ONCE = 5_000
 # The memory is for scores in segments. With less memory, PostgreSQL sorts all rows once for each bucket,
 # which takes three times as long. Only one count of many responses runs at a time.
 MEMORY_FOR_SEGMENTS = "32MB"
-TIMES_IN_SQL = 10  # NumPy adds about so many values while the database adds one.
+TIMES_IN_SQL = 10  # NumPy adds about this many values while the database adds one.
 _NOTHING: Part = ("SELECT '{}'::json", [])
 _NO_NAMES: Mapping[str, str] = {}
 _COMPLETED = 2  # The progress of a conversation. The value 1 means that it has an answer, and BEGUN none.
@@ -115,6 +116,7 @@ class AnswerCounts:
     weighted: AnswerCounts | None = None
 
 
+@from_replica
 def count_answers(
     project_id: int,
     stored: StoredScript,
@@ -265,7 +267,7 @@ def weighting_of(project_id: int, selection: Selection, script: Script) -> Mappi
 
 
 def is_large(listed: int, selection: Selection, script: Script, added: int) -> bool:
-    """Whether a count needs a slot: of many responses, or adding so many values of each response."""
+    """Whether a count needs a slot: of many responses, or adding `added` values of each response."""
     return (
         listed >= large.LARGE
         or listed * added > large.MUCH_ADDED
@@ -420,6 +422,7 @@ def condition_of(project_id: int, selection: Selection, script: Script) -> tuple
     return (" AND ".join(["c.project_id = %s", *parts]), [project_id, *values]) if parts else ("", [])
 
 
+@from_replica
 def count_sets(
     project_id: int, selection: Selection, script: Script, sets: Mapping[int, Sequence[int]]
 ) -> Mapping[int, int]:
@@ -437,6 +440,7 @@ def count_sets(
     return dict(zip(sets, counts, strict=True))
 
 
+@from_replica
 def could_see(
     project_id: int,
     selection: Selection,

@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
+from communities.ground.replica import from_replica
 from communities.ground.statements import Part
 from surveys.services.counting import divisions, large, sent_fields, weights
 from surveys.services.counting.answer_groups import ReportedBlock
@@ -52,6 +53,7 @@ class Crossed:
         return own + (self.weighted.size if self.weighted else 0)
 
 
+@from_replica
 def count(
     project_id: int,
     stored: StoredScript,
@@ -64,7 +66,7 @@ def count(
 ) -> Crossed:
     """Count the responses in each row and each column.
 
-    Refuses what `counts.count_answers` refuses, and raises what it raises.
+    Refuses and raises the same as `counts.count_answers`.
     """
     where, values = condition_of(project_id, selection, stored.script)
     condition = f"{where or 'c.project_id = %s'} AND c.is_listed", values or [project_id]

@@ -1,4 +1,4 @@
-"""What divides responses into segments: in the counts of NumPy (`packed`) and in statements.
+"""Divisions of responses into segments: in the counts of NumPy (`packed`) and in statements.
 
 ReportedBlock       a choice, a scale or a ranking (its first choice), read from packed answers
 Values              anything that the database computes of a conversation: fields, bands, times, themes
@@ -38,7 +38,7 @@ class Division:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What divides responses into segments by a value, at most `most`.
+    """A division of responses into segments by a value, at most `most`.
 
     `by` names it in requests, and `parameter` is the parameter that did. `mark` is a text of SQL for a
     conversation `c`, NULL for none; with `is_multiple` it is an array of texts. `entries` are segments even

@@ -3,7 +3,7 @@
     part(names, where, values, …)      the part of a statement that counts them; None without any fields
     figures(fields, counted, …)        the figures of each field, as JSON
 
-Values that nobody declared may be as many as the responses. So only the most frequent values are listed, with
+There may be as many undeclared values as responses. Therefore only the most frequent values are listed, with
 the number of the other values.
 """
 

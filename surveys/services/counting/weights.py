@@ -103,6 +103,6 @@ def weighting(name: str, counted: Sequence[Sequence[Any]]) -> dict[str, Any]:
 def effective(total: float, squares: float) -> float:
     """Kish's effective base (1965): the square of the sum of the weights by the sum of their squares.
 
-    So many responses without weights would make an estimate as certain.
+    The number of responses without weights that would make an estimate equally certain.
     """
     return total**2 / squares if squares else 0.0

@@ -58,7 +58,7 @@ def dry_run(*, actor: Actor, project: Project, blocks: Sequence[object], at: dat
     body = {"blocks": keys.as_sent(points.with_stored(project, blocks))}
     limit = access.xp_limit(actor=actor)
     plan = planning.plan_script(project=project, body=body, xp_limit=limit, at=at)
-    told = [each.as_json() for each in editing.telling_changes(actor=actor, project=project, plan=plan)]
+    told = [each.as_json() for each in editing.revealing_changes(actor=actor, project=project, plan=plan)]
     return Checked(plan, [*told, *(() if actor.has_premium_features else _new_pictures(plan, blocks))])
 
 
@@ -137,9 +137,7 @@ def _new_pictures(plan: Plan, blocks: Sequence[object]) -> Iterator[Json]:
 
 
 def places(plan: Plan) -> Mapping[int, int]:
-    """Return, for each submitted block, its index in the submitted array by its index in the script with the
-    outro.
-    """
+    """Return the blocks' indexes in the submitted array, by their indexes in the script with the outro."""
     ordered = plan.ordered
     paths = dict(enumerate(ordered.block_paths))
     sent_outro = {block.id: place for block, place in zip(ordered.outro, ordered.outro_paths, strict=True)}

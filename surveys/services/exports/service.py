@@ -64,8 +64,8 @@ def export(
     """A project's responses as a file, oldest first. A workbook is written as a whole to the disk;
     other formats are produced while they are read.
 
-    `note` is called from time to time with the number of responses written so far, and at the end. The first
-    chunk of a workbook with more columns than a spreadsheet can contain is refused, and of a workbook or an
+    `note` is called from time to time with the number of responses written so far, and at the end. A workbook
+    with more columns than a spreadsheet can contain is refused at its first chunk, and so is a workbook or an
     SPSS file that would be too large. Refuses a format that this installation does not write.
     """
     if options.format not in INSTALLED:

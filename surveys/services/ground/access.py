@@ -114,7 +114,7 @@ def ping_faults(*, actor: Actor, after: Group | None, before: Group | None) -> l
 
 def closed_settings(*, actor: Actor, project: Project) -> Collection[str]:
     """The settings of a project that an editor leaves to its owners, because they decide who reads single
-    responses and how long, or would tell single answers (rule 1.89).
+    responses and how long, or would reveal single answers (rule 1.89).
     """
     if may_own(actor=actor, project=project):
         return ()

@@ -414,7 +414,9 @@ def settle(*, at: datetime) -> int:
 
 
 def _fitting(conversations: Sequence[tuple[uuid.UUID, int]], most: int) -> list[uuid.UUID]:
-    """The first conversations whose answers have together at most so many rows, but for the last one."""
+    """The first conversations whose answers, without those of the last one, have together at most `most`
+    rows.
+    """
     before = accumulate((rows for _, rows in conversations), initial=0)
     return [key for (key, _), rows in zip(conversations, before, strict=False) if rows < most]
 

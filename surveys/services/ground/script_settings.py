@@ -1,4 +1,6 @@
-"""What a project stores about its script: the settings `quotas`, `end` and `ends`, and the dashboard."""
+"""The values that a project stores about its script: the settings `quotas`, `end` and `ends`, and the
+dashboard.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def faults(project: Project, script: Script) -> Iterator[Violation]:
     for path, item in _items(project):
         if "where" in item:
             found = list(where.faults(item["where"], script=script, path=f"{path}.where"))
-            yield from found or (_told_by_anonymous(path, item, has_address) if project.is_anonymous else ())
+            yield from found or (
+                _revealed_by_expression(path, item, has_address) if project.is_anonymous else ()
+            )
             setting = path.partition("[")[0]
             is_readable &= not found
             if not found:
@@ -60,13 +64,13 @@ def faults(project: Project, script: Script) -> Iterator[Violation]:
             message = f"The expressions of `{setting}` look for more than {limit}."
             yield Violation(setting, "too_long", message)
     if project.is_anonymous and is_readable:
-        yield from _told_by_limits(project, script)
+        yield from _revealed_by_limits(project, script)
         for told in check_ends(script, depending(project, script)):
             yield Violation(ENDS, told.code, f"`{ENDS}` and `{told.field}` do not fit. {told.message}")
 
 
 def depending(project: Project, script: Script, *, before: Script | None = None) -> Dependence:
-    """What the ends and quotas of a project make depend on answers.
+    """The parts that depend on answers because of the ends and quotas of a project.
 
     `before` is the script that they refer to, if a write replaces that one by `script`. On anonymous projects
     people who are screened out get what others get (rule 1.181), so only a quota decides who completes.
@@ -90,9 +94,9 @@ def depending(project: Project, script: Script, *, before: Script | None = None)
     )
 
 
-def _told_by_anonymous(path: str, item: Mapping[str, Any], has_address: bool) -> Iterator[Violation]:
-    """Yield what an expression over answers would tell on an anonymous project: to another site by the end
-    that a browser reaches, or to others by who still completes.
+def _revealed_by_expression(path: str, item: Mapping[str, Any], has_address: bool) -> Iterator[Violation]:
+    """Yield the violations of an expression that would reveal answers on an anonymous project: to another
+    site by the end that a browser reaches, or to others by who still completes.
     """
     column = dependence.column_of_answer(item["where"])
     if column is None:
@@ -111,7 +115,7 @@ def _told_by_anonymous(path: str, item: Mapping[str, Any], has_address: bool) ->
         yield Violation(f"{path}.where", "not_allowed", message, column)
 
 
-def _told_by_limits(project: Project, script: Script) -> Iterator[Violation]:
+def _revealed_by_limits(project: Project, script: Script) -> Iterator[Violation]:
     """Yield a limit of an anonymous project that counts only people whose answers have not screened them out.
     Every visitor sees whether the limit is reached, and so how the one person before has answered.
     """
@@ -218,14 +222,14 @@ def _means_the_same(text: str, before: Script, after: Script) -> bool:
 
 
 def _meaning(text: str, script: Script) -> tuple[Part, Mapping[object, object]] | None:
-    """What an expression selects, and by which points; None if it does not fit the script."""
+    """The responses that an expression selects, and its points; None if it does not fit the script."""
     if any(where.faults(text, script=script, path="where")):
         return None
     return selecting.meaning(text, script=script), _points(text, script)
 
 
 def _points(text: str, script: Script) -> Mapping[object, object]:
-    """What gives the scores of an expression their points, by block and option; empty without a score."""
+    """The points behind the scores of an expression, by block and option; empty without a score."""
     reader = Block(type="content_block", precondition=text)
     deciding = [script.blocks[n] for n in references.needed(reader, script, len(script.blocks))]
     meanings = {

@@ -63,7 +63,8 @@ ScriptOf = Callable[[], Script]  # reads the script only if there is an expressi
 
 
 def refuse_faults(text: str | None, *, script: ScriptOf, solutions: bool) -> None:
-    """Refuse an expression with faults, and one that would tell what its reader may not know.
+    """Refuse an expression with faults, and an expression that would reveal facts that its reader may not
+    know.
 
     Readers without `solutions` do not see scores and results of calculated blocks, so they cannot select by
     them.
@@ -133,7 +134,7 @@ def _length_of_list(name: str, script: Script) -> int:
 
 
 def is_much(where: str | None, *, responses: int, script: Script) -> bool:
-    """Whether it is much work to select among so many responses by an expression without faults."""
+    """Whether it is much work to select among `responses` by an expression without faults."""
     return where is not None and responses * work([where], script=script) > MUCH_WORK
 
 
@@ -141,7 +142,7 @@ def is_much(where: str | None, *, responses: int, script: Script) -> bool:
 def slot(
     where: str | None, *, responses: Callable[[], int], script: ScriptOf, community_id: int
 ) -> Iterator[None]:
-    """Let an expression select among so many responses; much work is one of the LARGE_JOBS of this process.
+    """Let an expression select among `responses`; much work takes one of this process's LARGE_JOBS.
 
     Raises Unavailable if they are running, or one of this community, and if a statement takes longer than
     MOST_SECONDS.
@@ -173,7 +174,9 @@ def stopped(where: str | None) -> Iterator[None]:
 
 
 def meaning(text: str, *, script: Script) -> Part:
-    """What an expression means for stored responses: the same for two scripts if it selects the same ones."""
+    """The meaning of an expression for stored responses: equal for two scripts if it selects the same
+    responses.
+    """
     return _Compiler(script, "state").condition(expressions.parse(text).tree)
 
 
@@ -321,7 +324,7 @@ class _Compiler:
         return block if block is not None and block.type == "single_punch" else None
 
     def _of_chosen(self, block: Block, holds: Callable[[Value], bool]) -> Part:
-        """Whether the chosen option is one for which the comparison holds."""
+        """Whether the comparison is true for the chosen option."""
         if_missing = holds(None)
         wanted = [str(each.id) for each in block.options if holds(each.value) != if_missing]
         first = self._once((f"{self._reply(block)}->'option_ids'->>0", []))

@@ -32,7 +32,7 @@ _PARTIAL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong in a row of the file. `column` is the header, empty for the row as a whole."""
+    """A problem in a row of the file. `column` is the header, empty for the row as a whole."""
 
     line: int
     column: str

@@ -43,7 +43,7 @@ PART = 100  # rows
 MAX_FAULTS = 10_000
 MOST_CONFLICTS = 5  # of one part: changes of the project while its rows were walked
 FAILED = "The file could not be read to its end. What is stored stays; import the file again for the rest."
-IS_RUNNING = "This file is just being read. Wait until that has ended."
+IS_RUNNING = "This file is being read. Wait until the reading has ended."
 GONE = "There is no file any more. Choose it again."
 NO_QUESTIONS = "This project has no questions yet, so there are no answers to it."
 Step = ResponseFile.Step
@@ -254,7 +254,7 @@ def _end(job: ResponseFile, at: datetime, **changes: object) -> None:
 
 @dataclass
 class _Outcome:
-    """What became of the rows that were read: counts, faults, how columns were read, and completions of each
+    """The result of the rows that were read: counts, faults, how columns were read, and completions of each
     respondent.
     """
 

@@ -1,6 +1,6 @@
 """Which column of a file is which question, guessed from headers and cells, and mended by staff.
 
-A target is a text: `id`, `status`, `started_at`, … for what stands beside the answers, `f:<name>` for a
+A target is a text: `id`, `status`, `started_at`, … for values beside the answers, `f:<name>` for a
 field, `b:<block id>` for a question, `o:<block id>:<option id>` for an option of a multi punch or an item of
 a ranking, and `t:<block id>` for the text of an option with `is_other`.
 """

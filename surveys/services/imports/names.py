@@ -1,4 +1,4 @@
-"""What texts of a file name: an option by its label, value or code, or what a header means.
+"""Finds what the texts of a file name: an option by its label, value or code, or what a header means.
 
 names = Names([Name("C++", option, "labels"), …])
 names.find("c++", ("labels", "values"))  the names that are most like a text; several are no clear name
@@ -46,7 +46,7 @@ def cased(text: str) -> str:
 def plain(text: str) -> str:
     """A header or label for comparison: without case, repeated spaces, and the signs between words.
 
-    Signs that tell texts apart stay: C++ and C, -1 and 1, >18 and <18.
+    Signs that distinguish texts stay: C++ and C, -1 and 1, >18 and <18.
     """
     folded = cased(text).translate(_MINUS)
     return " ".join(_DASHES.sub(" ", _BETWEEN.sub(" ", folded)).split()) or folded

@@ -90,7 +90,7 @@ class Ways:
 
     @property
     def fault(self) -> str:
-        """What to say about a column that several ways explain; empty for none."""
+        """A sentence about a column that can be read in several ways; empty if there is only one."""
         ways = " or ".join(f"“{way.words}”" for way in self.rivals)
         return ways and f"The cells can be read as {ways}, which differ. Choose one."
 
@@ -114,7 +114,7 @@ class Readings:
         return {*FIXED} <= {*self.table.headers}
 
     def read(self, index: int, cell: str) -> object:
-        """What a cell says, None for no answer. Raises Unreadable."""
+        """The answer in a cell; None if there is no answer. Raises Unreadable."""
         text = _cleaned(cell)
         if not text or text in self.marks(index):
             return None
@@ -184,7 +184,7 @@ class Readings:
     # --- Cells of a column
 
     def _counted(self, index: int) -> tuple[Counter[str], Counter[str]]:
-        """The numbers and the texts of a column, each with how often it stands there."""
+        """The numbers and the texts of a column, each with the number of its cells."""
         if index not in self._counts:
             cells = self.table.column(index)
             numbers = Counter[str](cell for cell in cells if isinstance(cell, NumberText))
@@ -253,13 +253,15 @@ class Readings:
             return None
 
     def _sample(self, group: Sequence[int]) -> list[tuple[int, str]]:
-        """The cells that show how columns are read, the most telling ones of each column first."""
+        """The cells that show how columns are read; in each column the cells that distinguish most ways come
+        first.
+        """
         ranks = zip_longest(*map(self._telling, group))
         cells = [(n, cell) for rank in ranks for n, cell in zip(group, rank, strict=True) if cell is not None]
         return cells[: _affordable([cell for _, cell in cells])]
 
     def _telling(self, index: int) -> list[str]:
-        """The cells of a column that may tell ways apart. Those that all ways read alike are the last."""
+        """The cells of a column that may distinguish ways. Cells that all ways read alike are the last."""
         numbers, texts = self._counted(index)
         target, marks = self.matching.columns[index], self.marks(index)
         block = self.found.block(target)
@@ -297,7 +299,10 @@ class Readings:
             own_name = Way("names", "the option’s own name", partial(self._own_name, block, option))
             return [marks] if self.is_own else [marks, own_name]
         if block.type == "single_punch":
-            return [Way(kind, kind, partial(self._single, block, kind)) for kind in KINDS]
+            ways = [Way(kind, kind, partial(self._single, block, kind)) for kind in KINDS]
+            if any(counts["0"] for counts in self._counted(index)) and "0" not in self.marks(index):
+                ways.append(Way("codes0", "codes that begin with 0", partial(self._from_zero, block)))
+            return ways
         sample = self._sample([index])
         signs = [each for each in SEPARATORS if any(each in cell for _, cell in sample)]
         return [
@@ -310,7 +315,7 @@ class Readings:
     # --- Options
 
     def names(self, block: Block) -> Names[Option]:
-        """What the options of a question are called, folded once for all columns and rows.
+        """The names of the options of a question, folded once for all columns and rows.
 
         A removed option does not share a name with another one.
         """
@@ -332,6 +337,12 @@ class Readings:
         if (other := other_of(block)) is None:
             raise Unreadable(f"“{cut(text)}” is not an option of this question.")
         return Choice((other,), text)
+
+    def _from_zero(self, block: Block, text: str) -> Choice:
+        code = str(int(text) + 1) if text.isascii() and text.isdigit() and len(text) < MAX_NUMERAL else ""
+        if (option := self.names(block).only(code, ("codes",))) is None:
+            raise Unreadable(f"“{cut(text)}” is not an option of this question.")
+        return Choice((option,))
 
     def _list(self, block: Block, kind: str, sign: str, text: str) -> Choice:
         names, other = self.names(block), other_of(block)

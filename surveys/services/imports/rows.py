@@ -52,7 +52,7 @@ def conversation_of(
 
 
 def consent_of(project: Project, sent: SentResponse) -> Mapping[str, str] | None:
-    """What the respondent agreed to, as a state stores it.
+    """The text that the respondent agreed to, as a state stores it.
 
     On anonymous projects only the project's own text: another could name somebody.
     """
@@ -113,7 +113,7 @@ def id_of(project: Project, sent: SentResponse, place: int = 0) -> uuid.UUID:
     So listings, oldest first, show the response at the right position. The index in the import follows the
     time in the id, so responses of one second stay in the order in which they were sent.
 
-    A response with a key has the same id in every import of its file. Without a time it stands before all
+    A response with a key has the same id in every import of its file. Without a time, the id sorts before all
     others of its project.
     """
     low = int(sent.key, 16) if sent.key else secrets.randbits(128)

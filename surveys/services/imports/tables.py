@@ -15,7 +15,7 @@ import orjson
 from communities.ground import spreadsheets
 from communities.ground.errors import InvalidRequest, refuse
 from surveys.services.converting import tables
-from surveys.services.converting.workbooks import Limits, Workbook
+from surveys.services.converting.workbooks import SIGNS, Limits, Workbook
 from surveys.services.exports.cells import NumberText
 
 MAX_FILE = 8_388_608  # bytes
@@ -39,8 +39,8 @@ class Table:
     """The headers of a table, and its rows of texts, each with its number in the file.
 
     Numbers of a workbook are `NumberText`. A row with cells beyond the last header is longer. `notes` are
-    sentences about what was not read, or not as it stands there. `names` are further names of the columns,
-    and `zone` the time zone of the file, where it says them.
+    sentences about parts that were not read, or were read with changes. `names` are further names of the
+    columns, and `zone` the time zone of the file, where it says them.
     """
 
     headers: Sequence[str]
@@ -60,7 +60,7 @@ def read(data: bytes) -> Table:
         _refuse("too_long", "The file is larger than 8 MiB. Divide it into several files.")
     notes = list[str]()
     try:
-        rows = _workbook(data, notes) if data.startswith(b"PK") else _csv(data, notes)
+        rows = _workbook(data, notes) if data.startswith(SIGNS) else _csv(data, notes)
     except InvalidRequest as refusal:
         _refuse("invalid", refusal.message.replace("`content`", "The file").replace(", as base64", ""))
     rows, names, zone = _without_import_ids(rows, notes)

@@ -64,7 +64,7 @@ class WalkedImport:
     left_out: int = 0
 
     def fits(self, project: Project) -> bool:
-        """Whether the walks are valid for this project, of which another state may have been read."""
+        """Whether the walks are valid for this project, which may have changed since it was read."""
         return _what_walks_depend_on(self.project) == _what_walks_depend_on(project)
 
 

@@ -64,7 +64,7 @@ def carries_attributes(*, actor: Actor, project: Project) -> bool:
     return actor.is_admin and not project.is_anonymous
 
 
-def told(link: PersonalLink, project: Project, *, actor: Actor) -> Mapping[str, str] | None:
+def readable_metadata(link: PersonalLink, project: Project, *, actor: Actor) -> Mapping[str, str] | None:
     """The metadata of a link for admins and for the person who made it; None if there is none.
 
     An admin's link may carry attributes of the member, which others do not read (rule 1.155).

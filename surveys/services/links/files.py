@@ -77,6 +77,6 @@ def _cells(
                 style.time(link.expires_at.astimezone(UTC)),
                 str(link.pk),
                 orjson.dumps(carried).decode()
-                if (carried := fields.told(link, project, actor=actor))
+                if (carried := fields.readable_metadata(link, project, actor=actor))
                 else "",
             )

@@ -3,8 +3,8 @@
     plan(…), cancel(…)   for owners of the project
     send_due(at=…)       for the worker
 
-The mails are those of `mailing.send`, with its limits and the planner's subject and text. A reminder to more
-people than one sending writes to goes on at the next run.
+The mails are those of `mailing.send`, with its limits and the planner's subject and text. One run writes to a
+limited number of people; the next run writes to the others.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LEFT_OUT = (
     "{people} more got none, because the community has used up today's mails to unconfirmed addresses. "
     "Send a reminder to them tomorrow."
 )
-NOT_ALLOWED = "Whoever planned it may not send it any more."
+NOT_ALLOWED = "The person who planned this reminder may not send it any more."
 
 
 @in_transaction

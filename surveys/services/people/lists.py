@@ -27,7 +27,7 @@ ADDRESSES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a row, by its number in the file."""
+    """A problem with a row, by the row's number in the file."""
 
     line: int
     message: str
@@ -68,7 +68,7 @@ def read(table: Table) -> PeopleList:
 
 
 def _columns(headers: Sequence[str]) -> list[str]:
-    """What each column is: `name`, `email`, the name of an attribute, or empty if it has no heading."""
+    """The meaning of each column: `name`, `email`, the name of an attribute, or empty without a heading."""
     columns: list[str] = []
     for header in headers:
         key = re.sub(r"[^a-z0-9]+", "_", header.strip().lower()).strip("_")

@@ -1,4 +1,4 @@
-"""Pictures in the fields of projects, of which pages show copies: of invitations, achievements and brands."""
+"""Pictures in the fields of projects; pages show copies of them: of invitations, achievements and brands."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from communities.ground.transactions import in_transaction
 from communities.ground.undo_period import UNDO_PERIOD
 from communities.models.community import TEST_LIFETIME
 from communities.services.people import project_grants
-from surveys.models import Analysis, Conversation, Project
+from surveys.models import Analysis, Completion, Conversation, Project
 from surveys.services import events, public_messages
 from surveys.services.ground import access, feed_order, history, lookup
 from surveys.services.ground.batches import change_each
@@ -33,7 +33,7 @@ from webhooks.events import EventType
 DELETE_OVERDUE = "surveys.delete_overdue_projects"
 CANCEL_BULK = "surveys.cancel_bulk"
 LARGE = 5_000  # conversations that one transaction deletes at most, but for the last ones
-MUCH = 200_000  # rows of answers that it deletes at most: a second of the database
+MUCH = 200_000  # rows of answers, or of completions, that it deletes at most: a second of the database
 MOST_LISTED = 200
 BATCH = 100  # projects that one run deletes at most; the next run takes the rest
 
@@ -207,7 +207,12 @@ def delete_some_responses(project: Project, *, at: datetime) -> bool:
 
 
 def _is_large(project: Project) -> bool:
-    """Whether its conversations, or their answers, are too many for one transaction."""
+    """Whether its conversations, their answers, or its completions, are too many for one transaction.
+
+    Completions outlive the responses, which `keep_responses_days` deletes.
+    """
+    if Completion.objects.filter(project_id=project.pk).order_by()[: MUCH + 1].count() > MUCH:
+        return True
     first = Conversation.objects.filter(project_id=project.pk).order_by()[: LARGE + 1]
     sizes = first.values_list(Length("packed"), flat=True)  # bytes, of which a row of an answer has eight
     return len(sizes) > LARGE or sum(sizes) > 8 * MUCH
@@ -264,6 +269,12 @@ _SOME_ROWS = (
     """,
     f"DELETE FROM surveys_answer WHERE conversation_id = ANY(ARRAY({_BATCH}))",
     f"DELETE FROM surveys_conversation WHERE id = ANY(ARRAY({_BATCH}))",
+    """
+        DELETE FROM surveys_completion WHERE project_id = %(project)s AND respondent = ANY(ARRAY(
+            SELECT respondent FROM surveys_completion WHERE project_id = %(project)s
+            ORDER BY respondent LIMIT %(rows)s
+        ))
+    """,
 )
 _NOTE_DELETIONS = f"""
     INSERT INTO surveys_deletedresponse (response_id, community_id, project_id, changed_in, due_at)

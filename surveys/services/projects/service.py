@@ -211,11 +211,13 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
     if (project.privacy_mode, project.rounds_times_to_day) != (was.privacy_mode, was.rounds_times_to_day):
         _change_privacy(project, at=at)
     kept, told = project.keep_responses_days, was.keep_responses_days
-    if told is not None and (kept is None or kept > told) and _has_responses(project):
-        raise Conflict(
-            "`keep_responses_days` can only be lowered once there are responses: respondents were told when "
-            "their answers are deleted."
-        )
+    if told is not None and (kept is None or kept > told):
+        if _has_responses(project):
+            raise Conflict(
+                "`keep_responses_days` can only be lowered once there are responses: respondents were told "
+                "when their answers are deleted."
+            )
+        _end_unanswered(project, at=at)
     if project.delivery != was.delivery:
         schedule.follow_delivery(project, at=at)
         if project.is_live_at(at) or project.is_pending_at(at):
@@ -261,7 +263,7 @@ def _script_setting_faults(project: Project, was: Project) -> list[Violation]:
 
 
 def _reward_faults(actor: Actor, project: Project, was: Project) -> list[Violation]:
-    """The rewards of the end, if an actor who may not read responses changes them, and they would tell how
+    """The rewards of the end, if an actor who may not read responses changes them, and they would reveal how
     people have answered (rule 1.184).
     """
     if project.rewards == was.rewards or not project.gives_at_end:
@@ -385,11 +387,16 @@ def _change_privacy(project: Project, *, at: datetime) -> None:
         raise Conflict("`privacy_mode` cannot change once there are responses.")
     removal.end_running_analyses(project)
     Analysis.objects.filter(project=project).delete()  # these cover responses that have been deleted
-    removal.delete_unanswered(project, at=at)
-    links = PersonalLink.objects.filter(project=project)
-    links.filter(used_at__isnull=False).update(used_at=None)
+    _end_unanswered(project, at=at)
     if project.is_anonymous:  # links of anonymous projects have no metadata (`links/fields`)
+        links = PersonalLink.objects.filter(project=project)
         links.filter(sealed_metadata__isnull=False).update(sealed_metadata=None)
+
+
+def _end_unanswered(project: Project, *, at: datetime) -> None:
+    """Delete conversations of a project without responses. Their links can be used again."""
+    removal.delete_unanswered(project, at=at)
+    PersonalLink.objects.filter(project=project, used_at__isnull=False).update(used_at=None)
 
 
 def _has_responses(project: Project) -> bool:

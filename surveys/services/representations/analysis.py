@@ -129,8 +129,8 @@ def without_words(block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_totals(block: Mapping[str, Any], *, least: int | None) -> dict[str, Any]:
-    """A block for readers who may not read single responses: without words, and with figures over at least so
-    many answers.
+    """A block for readers who may not read single responses: without words, and with figures over at least
+    `least` answers.
     """
     block = dict(anonymity.protected(block, least=least))
     if text := block["open_text"]:

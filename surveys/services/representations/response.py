@@ -47,7 +47,7 @@ def response_serializer(
     catalogue = catalogue or script_cache.of(project).catalogue
     project_id, is_anonymous = str(project.pk), project.is_anonymous
     rank, points = catalogue.rank, catalogue.points
-    tells_scores = solutions and project.scoring_enabled
+    shows_scores = solutions and project.scoring_enabled
     buckets = {bucket.key: bucket.name for bucket in catalogue.script.buckets}
     calculated = calculated_blocks(catalogue.script) if solutions else {}
     names, labels = catalogue.names, catalogue.labels
@@ -121,7 +121,7 @@ def response_serializer(
             "consent": read_part(consent),
             "suspected": is_suspected,
             "outcome": outcome_of(completed_at, outcome),
-            "scores": _scores(read_part(scores), buckets) if tells_scores else None,
+            "scores": _scores(read_part(scores), buckets) if shows_scores else None,
             "variables": _variables(read_part(results), calculated),
             "answers": [
                 answer(read, asked, written, *one)

@@ -191,7 +191,7 @@ def _serialized(rows: Sequence[Sequence[Any]], actor: Actor) -> list[Mapping[str
         if is_listed
         else {"id": str(response_id), "project_id": str(project_id), "deleted": True}
         for project_id, _, response_id, is_listed, *stored in rows
-        # Without a response here, its deletion follows in the feed.
+        # If a response is missing here, the feed reports its deletion later.
         if not is_listed or project_id in serialize
     ]
 

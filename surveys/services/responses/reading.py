@@ -102,8 +102,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ReadResponse:
-    """A response for people. `fields` are its metadata; `consent` is the text that the respondent agreed
-    to, and the moment; `gifts` is None if the effects may not be shown.
+    """A response as the admin and pages show it. `fields` are its metadata; `consent` is the text that the
+    respondent agreed to, and the moment; `gifts` is None if the effects may not be shown.
 
     `answered` is the number of answered questions in all parts.
     """

@@ -17,6 +17,7 @@ from communities.ground import statements
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import NotFound, refuse
+from communities.ground.replica import from_replica
 from communities.ground.statements import MAX_PAGE_BYTES
 from communities.ground.transactions import in_transaction
 from communities.models import Identity, Member
@@ -120,6 +121,7 @@ class ResponsePage:
     has_more: bool
 
 
+@from_replica
 def list_page(
     *,
     project: Project,
@@ -290,8 +292,7 @@ def batches(
     expression = cast(str | None, filters.get("where"))
     last, limit = uuid.UUID(int=0), FIRST_BATCH
     while True:
-        with selecting.stopped(expression):
-            rows = statements.fetch_rows(sql, [*values, last, limit, MAX_BATCH_BYTES])
+        rows = _batch(sql, [*values, last, limit, MAX_BATCH_BYTES], expression)
         if rows:
             yield [row[:-2] for row in rows]
         if not rows or (len(rows) < limit and rows[-1][-1] < MAX_BATCH_BYTES):
@@ -299,6 +300,12 @@ def batches(
         last, limit = rows[-1][0], min(MAX_BATCH, 2 * len(rows))
     if not Project.objects.filter(pk=project.pk).exists():
         raise NotFound(access.NO_PROJECT)
+
+
+@from_replica
+def _batch(sql: str, values: Sequence[Any], expression: str | None) -> list[tuple[Any, ...]]:
+    with selecting.stopped(expression):
+        return statements.fetch_rows(sql, values)
 
 
 def size_of_a_row(words: int) -> str:

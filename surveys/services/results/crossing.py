@@ -110,7 +110,7 @@ def _divided(
         )
         assert found is not None
         both.append(found)
-    if rows == columns:
+    if rows == columns or both[0] == both[1]:
         refuse("columns", "duplicate", "The columns divide responses by something else than the rows.")
     sizes = [_size(each) for each in both]
     if sizes[0] * sizes[1] > MOST_CELLS:
@@ -167,7 +167,15 @@ def _table(rows: ReportedBlock | Values, columns: ReportedBlock | Values, crosse
         ]
         for n, of_row in enumerate(heights)
     ]
-    notes = _notes(tested_counts, in_rows, crossed.count, are_single=are_single, test=test, tested=tested)
+    notes = _notes(
+        tested_counts,
+        in_rows,
+        crossed.count,
+        are_single=are_single,
+        test=test,
+        tested=tested,
+        has_arrows=bool(differs),
+    )
     return CrossTable(
         rows=_named(rows, in_rows, heights, crossed),
         columns=_named(columns, in_columns, widths, crossed),
@@ -286,7 +294,7 @@ def _test(test: ChanceTest) -> dict[str, Any]:
 
 
 def _of_weights(crossed: Crossed) -> list[str]:
-    """What weights do to a table, and the rule of its tests."""
+    """Sentences about the effect of weights on a table, and the rule of its tests."""
     if crossed.weighted is None or crossed.weighting is None:
         return []
     return [
@@ -304,6 +312,7 @@ def _notes(
     are_single: bool,
     test: ChanceTest | None,
     tested: int,
+    has_arrows: bool,
 ) -> list[str]:
     notes = []
     small = [entry for entry, people in rows.items() if 0 < people < LEAST_OF_ROW]
@@ -329,8 +338,9 @@ def _notes(
             "would be expected by chance. Fewer rows or columns may help."
         )
     if tested > 1 or (tested and not are_single):
+        found = "Arrows mark cells that differ" if has_arrows else "No cell differs"
         notes.append(
-            f"Arrows mark cells that differ from all other rows beyond chance: {plural(tested, 'test')} "
+            f"{found} from all other rows beyond chance: {plural(tested, 'test')} "
             f"({chance.YATES}, or {chance.FISHER} where fewer than {FEW_EXPECTED} are expected), corrected "
             f"for their number by Holm's rule, so that the chance of any false alarm is below "
             f"{chance.LEVEL}."

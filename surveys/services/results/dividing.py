@@ -1,6 +1,7 @@
-"""What divides responses into segments, from its text in a request (rules 6.320 to 6.323).
+"""Reads the division of responses into segments from its text in a request (rules 6.320 to 6.323).
 
-12                      the options of a choice, the points of a scale, the first choice of a ranking, the
+12, game                by the id or the name of a block:
+                        the options of a choice, the points of a scale, the first choice of a ranking, the
                         themes of an open question, or the numbers of another block, in bands
 12:18,30                the numbers of a block in bands that begin at 18 and at 30
 12:groups               promoters, passives and detractors
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from itertools import count
 from typing import NoReturn, get_args
@@ -45,15 +46,15 @@ MOST_BOUNDS = 20
 MOST_BANDS = 7  # of bands that nobody chose
 BAND_STEPS = (1, 2, 5)  # multiplied by powers of ten
 _BOUND = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
-TEXT = r"([0-9]+|field\.[a-z0-9_]{1,40}|completed\.(day|week|month)|[a-z][^:.]{0,200})(:.{1,500})?"
+TEXT = r"([0-9]+|field\.[a-z0-9_]{1,40}|completed\.(day|week|month)|[^ -@\[-`{-~][^:.]{0,200})(:.{1,500})?"
 _NPS_GROUPS = {
     "detractors": "Detractors (0 to 6)",
     "passives": "Passives (7 and 8)",
     "promoters": "Promoters (9 and 10)",
 }
 NOTHING = (
-    "`{}` must be the id of a question of this project, `field.` and a name, `language`, `completed.day`, "
-    "`.week` or `.month`, or a variable of scores."
+    "`{}` must be the id or the name of a question of this project, `field.` and a name, `language`, "
+    "`completed.day`, `.week` or `.month`, or a variable of scores."
 )
 
 
@@ -88,9 +89,10 @@ def dividing(
     derives: bool,
     parameter: str = "segment_by",
 ) -> Dividing:
-    """What divides the responses, into at most `most` values where their number is not known.
+    """The division of the responses, into at most `most` values where their number is not known.
 
-    Refuses what is unknown or cannot divide, and scores and calculated results unless the reader `derives`.
+    Refuses a value that is unknown or cannot divide, and scores and calculated results unless the reader
+    `derives`.
     """
     if by is None:
         return None
@@ -101,6 +103,9 @@ def dividing(
         return _times(asked, project, most)
     if asked.what == LANGUAGE:
         return _languages(asked, most)
+    named = references.resolve(asked.what, script)
+    if isinstance(named, int):
+        asked = replace(asked, what=str(script.blocks[named].id))
     if not asked.what.isdigit():
         return _variable(asked, project, script, most, derives)
     for each in reported:

@@ -378,11 +378,11 @@ def _dividing(
     *,
     derives: bool,
 ) -> Dividing:
-    """What segments the figures.
+    """The division of the figures into segments.
 
-    Refuses what makes too many numbers, as far as the script shows, so that one request cannot keep a process
-    busy for long. `computed_entries` are added to the entries of the blocks, and so are the themes of the
-    questions `read_ids`.
+    Refuses a division with too many numbers, as far as the script shows, so that one request cannot keep a
+    process busy for long. `computed_entries` are added to the entries of the blocks, and so are the themes of
+    the questions `read_ids`.
     """
     if by is None:
         return None
@@ -438,7 +438,7 @@ def _key(group: AnswerGroup) -> EntryKey:
 
 
 def named(by: ReportedBlock | Values) -> dict[str, Any]:
-    """What divides the responses, as JSON."""
+    """The division of the responses, as JSON."""
     if isinstance(by, Values):
         divided, title, block, field = by.by, by.title, by.block, by.field
     else:

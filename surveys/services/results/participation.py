@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 from communities.ground.actors import Actor
 from communities.ground.errors import Forbidden, InvalidRequest, refuse
+from communities.ground.replica import from_replica
 from communities.ground.rounding import Rounding
 from surveys.engine.script import QUESTIONS
 from surveys.models import Project
@@ -93,6 +94,7 @@ class Participation:
     seconds: float | None
 
 
+@from_replica
 def read(
     *, actor: Actor, project: Project, selection: Selection = ALL, zone: ZoneInfo = UTC, at: datetime
 ) -> Participation:

@@ -98,7 +98,7 @@ def cross(
 ) -> CrossTable | ResultsCount:
     """A cross table, for readers of single responses (rule 6.325).
 
-    Raises what `read` raises, and refuses what `crossing.count` refuses.
+    Raises the same as `read`, and refuses the same as `crossing.count`.
     """
     access.require_results_reader(actor=actor, project=project, at=at)
     if not access.may_read_people(actor=actor, project=project):

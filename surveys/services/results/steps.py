@@ -7,7 +7,7 @@
 Figures of a block, readings of its texts and counts of responses change only when at least five responses
 differ from what is shown (rule 7.12, `anonymity.may_replace`). They also differ by five from each of the few
 states before (`_step`). Figures of a block change only together with the numbers of responses: a moment that
-the answers of the block decided would tell the answer that came last (rule 7.12). The shown figures are
+the answers of the block decided would reveal the answer that came last (rule 7.12). The shown figures are
 stored, so that every process shows the same figures, also after a restart.
 These readers never get a selection or segments: `surveys.services.ground.access`.
 

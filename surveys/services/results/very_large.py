@@ -59,7 +59,7 @@ def count(
     """The figures, or the job that counts them.
 
     Of very many responses, a worker counts the figures that are filtered or segmented, or contain scores or
-    declared fields. Refuses what `figures.count` refuses; some refusals are known only after the worker has
+    declared fields. Refuses the same as `figures.count`; some refusals are known only after the worker has
     counted. Raises Unavailable if the worker's count has failed, or if enough other parts of the project are
     being counted.
     """
@@ -105,7 +105,7 @@ def cross(
     derives: bool,
     at: datetime,
 ) -> CrossTable | ResultsCount:
-    """The cross table, or the job that counts it, of very many responses. Refuses what `count` refuses."""
+    """The cross table, or the job that counts it, of very many responses. Refuses the same as `count`."""
     by = {"rows": rows, "columns": columns}
     if figures.responses(project.pk) < VERY_LARGE:
         return crossing.count(

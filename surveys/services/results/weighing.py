@@ -80,7 +80,7 @@ def _base(plain: Json, weighted: Json) -> dict[str, Any]:
 
 
 def _in_weights(value: Any) -> Any:
-    """The value with sums of weights as numbers."""
+    """The value, in which the sums of weights are numbers."""
     match value:
         case dict():
             return {

@@ -25,6 +25,7 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Concat
 from django.utils.text import Truncator
 
+from communities.ground.replica import from_replica
 from surveys.models import Answer, Conversation, Project, Reading
 from surveys.services.responses import listing
 from surveys.services.results.figures import ALL, Selection
@@ -121,6 +122,7 @@ def asked_of(row: Any, *, longest: int) -> Sequence[Mapping[str, str | None]]:
     ]
 
 
+@from_replica
 def newest(
     *,
     project: Project,

@@ -1,4 +1,4 @@
-"""What was added to a script after its project opened, by the history of the script (rule 6.420)."""
+"""The parts of a script that were added after its project opened, by the script's history (rule 6.420)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class Additions:
 
 
 def read(project_id: int) -> Additions:
-    """What the history says, for as long as it is kept. No id that was removed returns."""
+    """The additions that the script's history lists; a history is kept for a limited time. No id that was
+    removed returns.
+    """
     entries = AuditEntry.objects.filter(project_id=project_id)
     project = Project.with_deleted.filter(pk=OuterRef("project_id"), opened_at__isnull=False)
     opened = entries.filter(action=Action.PROJECT_OPENED).order_by("happened_at", "pk").values("happened_at")

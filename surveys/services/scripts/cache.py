@@ -115,7 +115,7 @@ class CachedScript:
         )
 
     def additions(self, project_id: int) -> Additions:
-        """What was added after the opening. Runs a statement the first time."""
+        """The parts that were added after the opening. Runs a statement the first time."""
         if not self._added:
             self._added.append(additions.read(project_id))
         return self._added[0]
@@ -182,7 +182,7 @@ def get(project_id: int, revision: int) -> CachedScript:
 
 
 def of(project: Project) -> CachedScript:
-    """The present script of a project, with what is known about it. Raises as `get` does."""
+    """The present script of a project, with facts about the script. Raises as `get` does."""
     return get(project.pk, project.revision)
 
 

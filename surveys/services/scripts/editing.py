@@ -14,7 +14,7 @@ from datetime import datetime
 from communities.ground.actors import Actor
 from communities.ground.errors import refuse_all
 from communities.ground.transactions import in_transaction
-from surveys.engine.rules import telling
+from surveys.engine.rules import disclosure
 from surveys.engine.script import Block, Script, Violation
 from surveys.models import Bucket as BucketRow
 from surveys.models import Project
@@ -102,11 +102,11 @@ def patch_block(
 
 
 def save_plan(*, actor: Actor | None, project: Project, plan: Plan, at: datetime) -> Written:
-    """Save a plan for a project that the caller has locked since. Raises the plan's refusal, and refuses what
-    would tell answers to an actor who may not read them (rule 1.90).
+    """Save a plan for a project that the caller has locked since. Raises the plan's refusal, and refuses
+    changes that would reveal answers to an actor who may not read the answers (rule 1.90).
     """
     plan.require_valid()
-    if faults := telling_changes(actor=actor, project=project, plan=plan):
+    if faults := revealing_changes(actor=actor, project=project, plan=plan):
         refuse_all(faults)
     revision = project.revision
     script = _save(project, plan.before, plan.script, plan.new_buckets)
@@ -118,14 +118,14 @@ def save_plan(*, actor: Actor | None, project: Project, plan: Plan, at: datetime
     return Written(project, script, plan.ignored, is_changed)
 
 
-def telling_changes(*, actor: Actor | None, project: Project, plan: Plan) -> Sequence[Violation]:
+def revealing_changes(*, actor: Actor | None, project: Project, plan: Plan) -> Sequence[Violation]:
     """The changes of a plan by which an actor who may not read responses would learn answers (rule 1.90)."""
     if actor is None or access.may_read_people(actor=actor, project=project):
         return ()
     block_paths = (*plan.ordered.block_paths, *outro_edits.paths_of(plan.script, plan.ordered))
     return [
         *script_settings.changed_meanings(project, plan.before, plan.script),
-        *telling.telling_changes(
+        *disclosure.revealing_changes(
             plan.before,
             plan.script,
             block_paths=block_paths,

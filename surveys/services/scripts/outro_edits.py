@@ -19,7 +19,7 @@ def known_by_id(blocks: tuple[Block, ...], before: Script) -> tuple[Block, ...]:
 
 
 def paths_of(script: Script, ordered: OrderedBlocks) -> list[BlockPath]:
-    """The path of each outro block in the request, or in a read."""
+    """The path of each outro block in the request, or in the response to a read."""
     sent = {
         block.id: block_path for block, block_path in zip(ordered.outro, ordered.outro_paths, strict=True)
     }

@@ -12,6 +12,7 @@ from django.utils import timezone
 from PIL import Image
 from pytest_django import Settings
 
+from communities.gate import throttling
 from communities.models import AuditEntry, Community, Picture
 from communities.services.pictures import copies, fetching, tidying, uploads
 from tests.factories import CommunityFactory
@@ -138,6 +139,17 @@ def test_a_community_has_limits_in_bytes_and_in_a_day(
     assert "within a day" in too_many.json()["message"]
     assert "take" in too_much.json()["message"]
     assert upload(Caller("admin"), drawn(colour="red")).status_code == 201
+
+
+def test_refused_and_repeated_files_count(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 1.920."""
+    monkeypatch.setattr(throttling, "PICTURES_A_DAY", 3)
+    same = drawn(colour="teal")
+    sent = [upload(caller, file).status_code for file in (same, same, b"no picture")]
+    assert sent == [201, 201, 400]
+    assert upload(caller, same).status_code == 409
+    assert sent_by(Staff("creator", community=caller.community), same).status_code == 409
+    assert upload(Caller("admin"), same).status_code == 201
 
 
 def test_members_upload_nothing() -> None:

@@ -107,7 +107,7 @@ def test_the_tab_says_how_far_each_limit_is_used(staff: Staff) -> None:
 
     page = staff.client.get(tab(made.pk, "delivery")).content.decode()
 
-    assert "Empty: as many as come. 0 of 5 are taken." in page
+    assert "Empty: any number. 0 of 5 are taken." in page
     assert "0 of 1 are taken." in page
 
 

@@ -323,14 +323,16 @@ def test_an_empty_poll_begins_with_its_question_and_an_empty_survey_without(type
     assert done["Location"] == tab(Project.objects.get().pk, "script") + query
 
 
-def test_a_new_project_leads_into_the_script_editor() -> None:
+@pytest.mark.parametrize("start", ["sentence", "template", "file"])
+def test_a_new_project_leads_into_the_script_editor(start: str) -> None:
+    """Rule 2.960."""
     creator = project_staff("creator")
-    sent = {"name": "Tea?", "type": "convo", "privacy_mode": "semi-private", "start": "sentence"}
+    sent = {"name": "Tea?", "type": "convo", "privacy_mode": "semi-private", "start": start}
 
     done = creator.client.post(f"{LIST}add/", sent)
 
     made = Project.objects.get()
-    assert done["Location"] == tab(made.pk, "script") + "?start=sentence"
+    assert done["Location"] == tab(made.pk, "script") + f"?start={start}"
     assert (made.name, made.privacy_mode, made.author) == ("Tea?", "semi-private", creator.user)
 
 

@@ -13,7 +13,7 @@ from scipy.stats import chi2_contingency
 from surveys.ai.numbers import unfounded
 from surveys.models import Analysis
 from surveys.services.ai_work.analysis import differences
-from surveys.services.ai_work.analysis.differences import _Table, _told
+from surveys.services.ai_work.analysis.differences import _sentences, _Table
 from surveys.services.ai_work.analysis.texts import WRITTEN_BY_US, well_founded
 from tests.support.caller import CHOICE, TEXT
 from tests.support.cases import try_each
@@ -77,7 +77,7 @@ def test_noise_is_rarely_told_however_many_questions_there_are() -> None:
             for _ in range(120):
                 rows[drawn.randrange(2)][drawn.randrange(3)] += 1
             tables.append(table(*rows))
-        alarms += bool(_told(tables))
+        alarms += bool(_sentences(tables))
 
     assert alarms <= 18  # 5 % of 200, and three standard deviations
 
@@ -86,13 +86,13 @@ def test_a_small_difference_among_many_is_not_told() -> None:
     rows = ([50_000, 50_000], [51_000, 49_000])
 
     assert table(*rows).test()[0] < 0.001
-    assert _told([table(*rows)]) == []
+    assert _sentences([table(*rows)]) == []
 
 
 def test_the_clearest_come_first_with_their_test() -> None:
     weak, strong = table([40, 60], [65, 35], text="Weak"), table([90, 10], [10, 90], text="Strong")
 
-    told = _told([weak, strong, table([50, 50], [52, 48])])
+    told = _sentences([weak, strong, table([50, 50], [52, 48])])
 
     assert told[0] == "Strong 0 0 (chi-squared test, p < 0.001)."
     assert told[1].startswith("Weak")

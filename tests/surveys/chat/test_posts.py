@@ -331,7 +331,7 @@ def test_figures_of_a_project_that_is_open_again_are_taken_back_until_it_closes(
 
     delete_first(chat, project)
     minute_passes(chat)
-    assert "open again" in text_of(summary)
+    assert "taken again" in text_of(summary)
     assert (summary["attachments"], "%" in text_of(summary)) == ([], False)
 
     chat.close(project)

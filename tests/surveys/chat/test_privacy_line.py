@@ -48,18 +48,19 @@ def test_the_line_cannot_be_switched_off_where_a_vote_is_cast(chat: Any, invitat
     assert LINK in text
 
 
-def test_a_message_that_told_of_another_privacy_takes_no_vote(chat: Any) -> None:
-    """Rule 7.820."""
+@pytest.mark.parametrize("change", [{"privacy_mode": "transparent"}, {"keep_responses_days": None}])
+def test_a_message_that_told_of_another_privacy_takes_no_vote(chat: Any, change: Any) -> None:
+    """Rules 7.820, 7.920."""
     own = {**QUESTION, "options": [{"value": "red"}, {"value": "other", "is_other": True}]}
-    chat.open(own, type="poll", settings={"privacy_mode": "anonymous"})
+    chat.open(own, type="poll", settings={"privacy_mode": "anonymous", "keep_responses_days": 30})
     marit, message = chat.agent("Marit"), chat.message()
-    Project.objects.update(privacy_mode="transparent")
+    Project.objects.update(**change)
 
     marit.press("red", message=message)
-    assert "Who sees the answers has changed" in marit.text
+    assert "What was said about your answers has changed" in marit.text
     marit.press("other", message=message)
     marit.write("blue")
-    assert "Who sees the answers has changed" in marit.text
+    assert "What was said about your answers has changed" in marit.text
     assert not Conversation.objects.exists()
     chat.work()
     public_messages.ask(Project.objects.get(), at=timezone.now())

@@ -8,17 +8,20 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.urls import reverse
 from django.utils import timezone
 
 from communities.ground.errors import Conflict
 from communities.models import CommunitySettings
-from surveys.models import Conversation, Project
+from surveys.models import Conversation, PersonalLink, Project
 from surveys.pages.respondent import browsers
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.people.merging import merge_users
+from tests.factories import MemberFactory
 from tests.support.caller import Caller, faults
 from tests.support.surveys import scenario
+from tests.support.surveys.personal_links import link_for
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 from tests.support.surveys.visitor import Visitor, kept_id
 
@@ -119,7 +122,7 @@ def test_no_answer_is_taken_from_a_page_that_told_of_other_days(days: int | None
 def test_no_answer_is_taken_from_a_page_that_told_of_no_ai(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rule 7.820."""
     visitor = Visitor(scenario.project(TEXT, participation="open_web")).look()
-    monkeypatch.setattr("surveys.services.conversations.further.asks", lambda project, script: True)
+    monkeypatch.setattr("surveys.services.conversations.admission.asks_further", lambda project, script: True)
 
     visitor.send(value="secret")
 
@@ -127,13 +130,29 @@ def test_no_answer_is_taken_from_a_page_that_told_of_no_ai(monkeypatch: pytest.M
     assert not Conversation.objects.exists()
 
 
-def test_the_privacy_is_that_of_the_page_also_if_it_changes_meanwhile() -> None:
-    """Rule 7.820."""
+@pytest.mark.parametrize("told", ["anonymous", "transparent.30"])
+def test_the_privacy_is_that_of_the_page_also_if_it_changes_meanwhile(told: str) -> None:
+    """Rules 7.820, 7.920."""
     made = scenario.project(TEXT)
-    someone = replace(admission.visitor(visitor_id="x"), told="anonymous")
+    someone = replace(admission.visitor(visitor_id="x"), told=told)
 
     with pytest.raises(Conflict):
         conversations.begin(project_id=made.pk, respondent=someone, at=timezone.now())
+
+
+def test_a_conversation_without_answers_ends_when_answers_are_to_be_kept_longer() -> None:
+    """Rule 7.920."""
+    author = Caller("admin")
+    made = author.make_open(settings={"keep_responses_days": 30})
+    Project.objects.update(participation="open_web")
+    someone = admission.visitor(visitor_id="x")
+    project = Project.objects.get()
+    conversations.begin(project_id=project.pk, respondent=someone, at=timezone.now())
+    link_for(MemberFactory.create(community=project.community), project, used_at=timezone.now())
+    for days, left in ((10, True), (3650, False)):
+        changed = author.patch(f"/projects/{made['id']}", {"settings": {"keep_responses_days": days}})
+        assert changed.status_code == 200
+        assert Conversation.objects.exists() is PersonalLink.objects.exclude(used_at=None).exists() is left
 
 
 @pytest.mark.parametrize(
@@ -231,6 +250,14 @@ def test_who_signs_in_at_the_browser_of_another_person_leaves_their_conversation
     assert (of_ann.user_id, of_ann.answers.count()) == (None if mode == "anonymous" else ann.user_id, 1)
 
 
+def sign_out(visitor: Visitor) -> None:
+    """Sign out as people do. The session that remains has the message about it."""
+    page = visitor.client.get(reverse("account_logout")).content.decode()
+    token = page.split('name="csrfmiddlewaretoken" value="')[1].split('"')[0]
+    visitor.client.post(reverse("account_logout"), {"csrfmiddlewaretoken": token})
+    assert visitor.client.cookies[settings.SESSION_COOKIE_NAME].value
+
+
 @pytest.mark.parametrize("mode", TOLD)
 @pytest.mark.parametrize("sends_first", [False, True])
 def test_nobody_goes_on_in_the_conversation_of_somebody_who_has_signed_out(
@@ -242,7 +269,7 @@ def test_nobody_goes_on_in_the_conversation_of_somebody_who_has_signed_out(
     visitor = Visitor(made)
     visitor.client.force_login(ann.user)
     visitor.look().send(value="a secret")
-    del visitor.client.cookies[settings.SESSION_COOKIE_NAME]  # as the sign-out does
+    sign_out(visitor)
 
     if sends_first:  # the page of Ann is still open
         visitor.send(value="typed by Ann")

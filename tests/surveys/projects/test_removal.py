@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from communities.ground.errors import Conflict, Forbidden, NotFound
 from communities.models import Community, Member
-from surveys.models import Analysis, Answer, Conversation, DeletedResponse, Project
+from surveys.models import Analysis, Answer, Completion, Conversation, DeletedResponse, Project
 from surveys.services.ai_work.analysis import worker
 from surveys.services.conversations import service as conversations
 from surveys.services.ground import jobs, lookup
@@ -303,6 +303,23 @@ def test_a_large_project_is_gone_at_once_and_deleted_behind(
     assert Conversation.objects.get().project_id == Answer.objects.get().block.project_id == other.pk
     assert Event.objects.filter(type="project.deleted").count() == 1
     assert DeletedResponse.objects.filter(project_id=project.pk).count() == 7  # for readers of the feed
+
+
+def test_completions_that_outlived_their_responses_are_deleted_in_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rule 12.921."""
+    caller = Caller()
+    project, other = _filled(caller, monkeypatch, "MUCH")
+    Answer.objects.filter(block__project=project).delete()
+    removal.delete_unanswered(project, at=timezone.now())
+
+    assert caller.delete(f"/projects/{project.pk}").status_code == 204
+    assert Completion.objects.filter(project_id=project.pk).count() == 7
+    monkeypatch.setattr(removal, "_delete_for_good", lambda project_id, *, at: True)
+    removal.delete_overdue(at=timezone.now())
+    assert Completion.objects.filter(project_id=project.pk).count() <= 3
+    assert Completion.objects.filter(project_id=other.pk).count() == 1
 
 
 @pytest.mark.parametrize("limit", ["LARGE", "MUCH"])

@@ -390,4 +390,9 @@ def test_where_a_response_has_several_columns_each_cell_is_tested_alone(admin: C
     ps = [fisher_exact([[12, 0], [0, 10]]).pvalue, fisher_exact([[3, 9], [10, 0]]).pvalue]
     assert max(ps) * 2 < 0.05
     assert any("3 tests" in note and "Holm" in note for note in told["notes"])
+    assert any(note.startswith("Arrows mark cells that differ from all") for note in told["notes"])
+    few = table(admin, panel(admin, [person("red", "saw"), person("blue", "saw", "axe")]), "colour", "tools")
+    assert any(
+        note.startswith("No cell differs from all other rows beyond chance: ") for note in few["notes"]
+    )
     assert any("in several rows or columns" in note for note in told["notes"])

@@ -129,6 +129,7 @@ def test_every_block_is_divided_by_a_scale_of_who_is_selected(admin, project):
 
 
 def test_who_chose_several_options_is_in_several_segments(admin):
+    """Rule 6.950."""
     many = {**CHOICE, "type": "multi_punch"}
     made = made_by(admin, many, STARS)
     converse(admin, made, [["red", "blue"], 3])
@@ -136,6 +137,7 @@ def test_who_chose_several_options_is_in_several_segments(admin):
 
     told = results(admin, made, f"?segment_by={made['script']['blocks'][0]['id']}")
 
+    assert results(admin, made, f"?segment_by={made['script']['blocks'][0]['name'].upper()}") == told
     assert [each["count"] for each in told["segment_by"]["segments"]] == [1, 0, 2]
     assert [each["stats"]["mean"] for each in told["blocks"][1]["segments"]] == [3.0, None, 2.0]
 

@@ -34,6 +34,7 @@ def test_names_are_no_positions_and_differ():
         ("xlsform", "no workbook"),
         ("xlsform", as_base64(b"PK\x03\x04 broken and then some more bytes")),
         ("xlsform", workbook(other=[["a"]])),
+        ("xlsform", as_base64(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 a workbook of Excel 97")),
         ("surveyjs", "{"),
         ("surveyjs", "[1, 2]"),
         ("typeform", '{"fields": 3}'),
@@ -53,6 +54,7 @@ def test_a_content_of_another_format_is_refused(format, content):
 
     assert refused.status_code == 400
     assert {field for field, _ in faults(refused)} == {"content"}
+    assert ("save it as XLSX" in refused.content.decode()) == content.startswith("0M8R")
 
 
 def bomb() -> str:

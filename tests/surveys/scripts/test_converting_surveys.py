@@ -18,17 +18,19 @@ SURVEYJS = {
         {
             "name": "one",
             "elements": [
-                {"type": "boolean", "name": "car", "title": "Do you drive?", "isRequired": True},
+                {"type": "boolean", "name": "car", "title": "Do you drive?", "isRequired": True,
+                 "correctAnswer": True},
                 {"type": "checkbox", "name": "makes", "title": "Which makes?", "visibleIf": "{car} = true",
                  "choices": ["Ford", {"value": "vw", "text": "VW"}], "showOtherItem": True,
-                 "showNoneItem": True, "maxSelectedChoices": 2, "choicesOrder": "random"},
+                 "showNoneItem": True, "maxSelectedChoices": 2, "choicesOrder": "random",
+                 "correctAnswer": ["vw", "Ford"]},
                 {"type": "panel", "name": "inner", "visibleIf": "{makes} contains 'vw'", "elements": [
                     {"type": "rating", "name": "stars", "title": "How good?", "rateMax": 5,
                      "rateType": "stars", "minRateDescription": "bad", "maxRateDescription": "good"}]},
                 {"type": "matrix", "name": "parts", "title": "How is it?", "columns": ["bad|Bad", "good"],
                  "rows": [{"value": "engine", "text": "Engine"}, "brakes|The brakes"]},
                 {"type": "text", "name": "mail", "inputType": "email", "visibleIf": "{parts.engine} = 'bad'"},
-                {"type": "text", "name": "price", "inputType": "number", "min": 1},
+                {"type": "text", "name": "price", "inputType": "number", "min": 1, "correctAnswer": 3},
                 {"type": "expression", "name": "double", "expression": "iif({price} > 10, {price} * 2, 0)"},
                 {"type": "html", "name": "info", "html": "<p>It costs <b>{price}</b></p>"},
                 {"type": "signaturepad", "name": "sign"},
@@ -42,7 +44,7 @@ SURVEYJS = {
 
 
 def test_a_survey_of_surveyjs_becomes_a_script():
-    """Rules 3.170 and 3.171."""
+    """Rules 3.170, 3.171 and 3.962."""
     found = converted("surveyjs", SURVEYJS)
 
     blocks = by_name(found)
@@ -55,12 +57,15 @@ def test_a_survey_of_surveyjs_becomes_a_script():
     assert [blocks[name]["group"] for name in ("parts_engine", "parts_brakes")] == ["How is it?"] * 2
     assert [each.get("label", "") for each in blocks["parts_brakes"]["options"]] == ["Bad", ""]
     assert blocks["parts_brakes"]["prompt"] == "The brakes"
+    assert blocks["car"]["correct_answer_index"] == 0
+    assert blocks["makes"]["correct_answer_indexes"] == [0, 1]
+    assert "The right answer “3” is not taken over." in [each["what"] for each in found["unmet"]]
     assert blocks["mail"]["format"] == "email"
     assert "parts_engine" in json.dumps(blocks["mail"])
     assert blocks["double"]["calculated_formula"] == "(if [price] > 10 then ([price] * 2) else 0)"
     assert blocks["info"]["prompt"] == "It costs **[price]**"
     assert blocks["price"]["hide_when"] == {"block": "car", "op": "eq", "value": "false"}
-    assert {each["where"] for each in found["unmet"]} == {"one, sign", "one, note", "locale"}
+    assert {each["where"] for each in found["unmet"]} == {"one, sign", "one, price", "one, note", "locale"}
     assert "hide_when" not in found["blocks"][-1]  # the end is what the trigger leads to
 
 

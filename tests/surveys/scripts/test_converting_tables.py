@@ -66,6 +66,60 @@ def test_the_end_of_a_form_ends_no_group_and_unknown_options_are_never_chosen():
     )
 
 
+def test_a_condition_keeps_the_parts_that_can_be_said():
+    """Rule 3.960."""
+    survey = [
+        ["type", "name", "label", "relevant"],
+        ["select_one yes_no", "pets", "Do you have pets?"],
+        ["select_multiple kinds", "kinds", "Which ones?"],
+        ["begin group", "more", "", "${pets} = 'yes'"],
+        ["text", "name", "Its name?", "regex(${kinds}, 'a') and count-selected(${kinds}) > 0"],
+        [
+            "text",
+            "none",
+            "Why none?",
+            "string-length(${kinds}) = 0 and (regex(${pets}, 'a') or ${pets} = 'no')",
+        ],
+        ["end group"],
+        ["text", "never", "Never?", "false"],
+        ["text", "always", "Always?", "true()"],
+        ["text", "unsaid", "Unsaid?", "regex(${pets}, 'a') or ${pets} = 'no'"],
+    ]
+    found = converted("xlsform", workbook(survey=survey, choices=XLSFORM["choices"]))
+
+    blocks = by_name(found)
+    assert list(blocks) == ["pets", "kinds", "name", "none", "always", "unsaid"]
+    assert blocks["name"]["precondition"] == 'NOT ((pets = "yes" AND kinds))'
+    assert blocks["none"]["precondition"] == 'NOT ((pets = "yes" AND NOT (kinds)))'
+    assert not {"show_when", "hide_when", "precondition"} & (
+        blocks["always"].keys() | blocks["unsaid"].keys()
+    )
+    part = "A part of its condition cannot be said here and is left out: “regex” is not understood."
+    whole, *others = [each["what"] for each in found["unmet"]]
+    assert whole.startswith("relevant “regex(${pets}, 'a') or ${pets} = 'no'” cannot be said here: ")
+    assert others == [part, part, "It is left out, because its condition is never true."]
+
+
+def test_a_calculation_without_its_questions_is_left_out_and_so_is_what_needs_it():
+    """Rule 3.961."""
+    survey = [
+        ["type", "name", "label", "relevant", "calculation"],
+        ["integer", "age", "How old?"],
+        ["calculate", "days", "", "", "today() - ${age}"],
+        ["calculate", "weeks", "", "", "${days} div 7"],
+        ["calculate", "months", "", "", "${age} * 12"],
+        ["text", "young", "So young?", "${weeks} < 8 and ${months} < 3"],
+    ]
+    found = converted("xlsform", workbook(survey=survey, choices=XLSFORM["choices"]))
+
+    assert list(by_name(found)) == ["age", "months", "young"]
+    assert by_name(found)["young"]["show_when"] == {"block": "months", "op": "lt", "value": 3}
+    assert [each["what"] for each in found["unmet"]][1:] == [
+        "It is left out: its formula needs “days”, which is no earlier question here.",
+        "A part of its condition cannot be said here and is left out: “weeks” is no question here.",
+    ]
+
+
 def test_an_xlsform_becomes_a_script():
     """Rules 3.170 and 3.171."""
     found = converted("xlsform", workbook(**XLSFORM))

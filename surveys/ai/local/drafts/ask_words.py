@@ -271,7 +271,7 @@ POINTS = re.compile(
     r"over))?(?:\s{0,3}:)?\s{1,3}(?P<list_to_spend>[^.;!?\n]{1,300}))",
     re.IGNORECASE,
 )
-# What only a file could hold.
+# Words for answers that only a file could contain.
 FILE = re.compile(
     r"\b(?:photos?|pictures?|fotos?|bilder?|upload\w*|hochladen|lebenslauf|cv|résumé|resume|curriculum|currículo|attachments?|"
     r"signatures?|unterschrift|firma digital|assinatura|datei\w*|fichiers?|pièces? jointes?|"

@@ -121,7 +121,7 @@ _NOT_ASKED = {
     )
     for language, asking in ASKING.items()
 }
-# Who answers is no question: `only ask adults over 18`.
+# A phrase about who answers is no question: `only ask adults over 18`.
 _AUDIENCE = re.compile(
     r"(?:please\s)?(?:only|just|nur|solo|sólo|seulement|uniquement|apenas|só)\s(?:bitte\s)?\w+\s"
     r"(?:(?:the|our|die|unsere|les|nos|a|los|las|os|as)\s){0,2}(?:\w+\s){0,2}(?:adults?|people|persons?|"
@@ -159,12 +159,12 @@ class Asks:
     is_added: bool = False  # The intent wants these asks in addition to the usual questions.
     orders: tuple[str, ...] = ()  # Orders to us are no questions: `email me the results`.
     wants_open: bool = False  # The intent wants an open question in addition.
-    told: tuple[str, ...] = ()  # What the intent wants and we cannot write, such as other conditions.
+    told: tuple[str, ...] = ()  # wishes that no draft can contain, such as other conditions.
 
 
 def additions(text: str, language: str) -> tuple[str, tuple[Ask, ...], bool]:
     """Return a text without the questions that it wants in addition, such as `plus two questions about pay`,
-    the asks of these, and whether an open question about anything is among them.
+    the asks of these questions, and whether an open question about anything is among them.
     """
     asks: list[Ask] = []
     wants_open = False
@@ -290,7 +290,7 @@ def _is_rank(ask: Ask) -> bool:
 
 
 def _continues(sentence: str, text: str, language: str) -> bool:
-    """Whether a sentence goes on with the list of the sentence before it, as the fields of a form do."""
+    """Whether a sentence continues the list of the sentence before it, as the fields of a form do."""
     if _THEN.match(sentence):
         return True
     if leading := LEADING.match(sentence):

@@ -131,7 +131,7 @@ class Composed:
     words: list[str] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
     unmet: list[str] = field(default_factory=list)
-    not_asked: list[str] = field(default_factory=list)  # What the intent excludes in a list of asks.
+    not_asked: list[str] = field(default_factory=list)  # topics that the intent excludes in a list of asks.
 
 
 def compose(
@@ -375,7 +375,7 @@ def _of_phrase(
         INTERROGATIVE[language], phrase, re.IGNORECASE
     ):
         if " " in phrase:
-            return None  # A clause that gives no whole question is told, and not asked.
+            return None  # A clause that gives no whole question is reported, and not asked.
         return answered(f"{label}{' ?' if language == 'fr' else '?'}", ask.format, language, None, None)
     if ask.format.is_yes_no or (ask.format.options and not ask.format.is_scale):
         if language == "en" and ask.format.options and not re.match(r"(?:which|what)\b", plain):

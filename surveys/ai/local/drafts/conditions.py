@@ -135,7 +135,7 @@ def leads_with_condition(sentence: str) -> bool:
 
 
 def is_foreign_condition(sentence: str) -> bool:
-    """Whether a sentence tells what to do under a condition, and we do not understand that condition."""
+    """Whether a sentence says what to do under a condition that this module does not understand."""
     begins = _BEGINS.match(sentence)
     return bool(begins and _INSTRUCTS.search(sentence, begins.end())) and read_condition(sentence)[1] is None
 

@@ -524,7 +524,9 @@ def _is_standard(block: MutableBlock, template: Template) -> bool:
 
 
 def _with_whole_conditions(blocks: list[MutableBlock], unmet: list[str]) -> list[MutableBlock]:
-    """Return the blocks. A question whose condition refers to no earlier block is left out, and told."""
+    """Return the blocks. A question whose condition refers to no earlier block is left out, and reported in
+    `unmet`.
+    """
     names, kept = set[str](), []
     for block in blocks:
         if (about := (block.get("show_when") or {}).get("block")) and about not in names:

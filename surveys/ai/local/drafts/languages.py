@@ -99,7 +99,7 @@ _SURVEY_WORDS = {
 }
 
 
-# Words that the list of common English words holds by mistake.
+# Words that are in the list of common English words by mistake.
 _SURE = 2  # One common word does not make a text one in a language that we do not write.
 _NOT_ENGLISH = word_set(
     """al ao au ca ci com con de er es et ex il ir je la ma na ne ni nos pa que sa sans se si su um un va vn

@@ -68,7 +68,7 @@ def leftovers(
         words = [word for word in _WORD.findall(folded(SCALE.sub(" ", part))) if _has_meaning(word, language)]
         found = sum(word[:_BEGINNING] in known for word in words)
         if EACH.match(part) or RANK.search(part) or (has_conditions and read_condition(part)[1]):
-            continue  # Others tell whether these are met.
+            continue  # Other rules decide whether these are met.
         all_words, all_found = all_words + len(words), all_found + found
         if number == 0 or _NAMES_SURVEY.search(part):
             if len(words) > 1 and not found and not any(word[:_BEGINNING] in of_name for word in words):

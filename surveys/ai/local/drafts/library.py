@@ -3,7 +3,7 @@
     all_templates()     all templates, by category and name
     get("yes-no-poll")  one template, or None
 
-A file holds the fields that our API returns, and these fields for matching and filling a template:
+A file contains the fields that the API returns, and these fields for matching and filling a template:
 
     keywords     words and phrases that occur in intents for this template
     decisive     keywords that almost settle the choice (`nps`, `game night`)

@@ -37,7 +37,7 @@ _PARTS = re.compile(
     re.IGNORECASE,
 )
 _AND = re.compile(r"\s{1,3}(?:and|&)\s{1,3}", re.IGNORECASE)
-# The sentence may go on after the last option.
+# The sentence may continue after the last option.
 _AFTERTHOUGHT = re.compile(
     r"\s{1,3}(?:for|with|without|on|at|as|to|when|while|who|that|which|please|so|because|if|next|tonight|today|"
     r"tomorrow|this|using|via|make|keep|let)\b.*$",

@@ -119,8 +119,8 @@ _LANGUAGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """The wishes of an intent. `text` is the intent without its wishes. `closing` holds its words about the
-    time of closing.
+    """The wishes of an intent. `text` is the intent without its wishes. `closing` contains its words about
+    the time of closing.
 
     `language` is the tag of a language that the intent names.
     """
@@ -173,7 +173,7 @@ def _limit(text: str) -> re.Match[str] | None:
 
 
 def _is_of_field(match: re.Match[str]) -> bool:
-    """Return whether a limit in brackets stands without options, as in `how many guests (max 3)`."""
+    """Return whether a limit in brackets has no options beside it, as in `how many guests (max 3)`."""
     _, _, inner = match.string[: match.start()].rpartition("(")
     inside = f"{inner}{match.string[match.end() :].partition(')')[0]}"
     return (

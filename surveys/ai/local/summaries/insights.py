@@ -30,7 +30,7 @@ class Insight:
 
 
 class Observation(NamedTuple):
-    """What the answers to a block show. `detail` is a further sentence, or empty.
+    """A fact that the answers to a block show. `detail` is a further sentence, or empty.
 
     `clarity`, from 0 to 1, says how far the answers are from an even distribution.
     """

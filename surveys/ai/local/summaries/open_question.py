@@ -110,7 +110,7 @@ def _theme_against_the_tone(figures: TextFigures) -> str:
 
 
 def describe_tone(sentiment: Mapping[str, int]) -> str:
-    """What follows `the answers are`: `mostly positive in tone (30 of 42)`."""
+    """The words that follow `the answers are`: `mostly positive in tone (30 of 42)`."""
     positive, neutral, negative = (sentiment.get(name, 0) for name in SENTIMENTS)
     total = positive + neutral + negative
     for name, count in zip(SENTIMENTS, (positive, neutral, negative), strict=True):

@@ -70,7 +70,7 @@ def fit_seeds(answers: Sequence[Answer], *, prompt: str) -> list[Fits]:
 
 
 def _cues_in(prompt: str) -> frozenset[Cue]:
-    """Return the cues of which every word occurs in the question, in any form."""
+    """Return the cues whose words all occur in the question, in any form."""
     words = _WORD.findall(plain(prompt))
     beginnings = {word[:length] for word in words for length in range(1, len(word) + 1)}
     return frozenset(cue for cue, words in _words_of_cues() if beginnings.issuperset(words))
@@ -170,7 +170,7 @@ def _keep_clearer(fits: dict[int, Fit], number: int, fit: Fit) -> None:
 def _add_loose(
     found: Sequence[dict[int, Fit]], answers: Sequence[Answer], recognised: Sequence[_Recognised]
 ) -> None:
-    """Add themes of which two words occur in an answer, one of them from the title."""
+    """Add themes if two of their words occur in an answer, one of them from the title."""
     loose = [each for each in recognised if each.loose_words]
     for fits, answer in zip(found, answers if loose else (), strict=bool(loose)):
         words = _words(answer.text) if answer.clauses else frozenset()

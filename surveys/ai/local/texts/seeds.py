@@ -21,7 +21,7 @@ _SUBJECTS_OF_QUESTIONS = {"app", "classes", "content", "events", "materials", "p
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A theme of the seed codebook. `titles` holds its title in each language."""
+    """A theme of the seed codebook. `titles` contains its title in each language."""
 
     key: str
     titles: Mapping[str, str]

@@ -55,7 +55,9 @@ class Tokenizer:
         self._stem = cache(lambda word: str(stem(word.removesuffix("'s"))))
 
     def words(self, text: str, *, language: str | None = None) -> list[Word]:
-        """Return the words of a text. `language` is the text's own, if it differs from the tokenizer's."""
+        """Return the words of a text. `language` is the language of the text, if the tokenizer has another
+        one.
+        """
         text = mask_noise(text[:MAX_READ_LENGTH])
         light = light_words(self.language, language)
         words: list[Word] = []

@@ -41,7 +41,7 @@ VAGUE = _words(
     """
 )
 
-# Words that may stand inside a phrase: `ease of use`, `Qualität der Preise`.
+# Words that may be inside a phrase: `ease of use`, `Qualität der Preise`.
 LINKS = _words("of to for in on and the de du des la del y et der die das von und")
 
 # An answer made up only of these words skips the question.

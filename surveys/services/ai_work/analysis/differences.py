@@ -86,7 +86,7 @@ def between_groups(*, project: Project, counted: Figures, covers: str) -> list[s
             counts_themes=True,
         )
         tables += _of_groups(divided, block_id)
-    return _told(tables)
+    return _sentences(tables)
 
 
 def _of_groups(divided: Figures, block_id: int) -> Iterator[_Table]:
@@ -185,7 +185,7 @@ def since(earlier: Analysis, blocks: Sequence[BlockJson]) -> list[str]:
             tables += _of_answers(old, block, at)
         elif block.get("open_text") and old.get("open_text"):
             tables += _of_themes(old["open_text"], block["open_text"], block["prompt"], at)
-    return _told(tables)
+    return _sentences(tables)
 
 
 def _of_answers(old: BlockJson, new: BlockJson, at: str) -> Iterator[_Table]:
@@ -235,7 +235,7 @@ def _of_themes(old: BlockJson, new: BlockJson, prompt: str, at: str) -> Iterator
 # --- Sentences --------------------------------------------------------------------------------------------
 
 
-def _told(tables: Iterable[_Table]) -> list[str]:
+def _sentences(tables: Iterable[_Table]) -> list[str]:
     """The sentences of the tables that differ beyond chance, by their effect."""
     tested = [(*table.test(), table) for table in tables]
     tested = [each for each in tested if each[1] > 0]

@@ -125,9 +125,7 @@ class TextAnalysis(TextReader):
         self._read_pass(block, provider, "grown")
 
     def _needs_more_themes(self, block_id: int) -> bool:
-        """Return whether answers were read of which many fit no theme, clearly more than at the
-        last search.
-        """
+        """Return whether many of the answers fit no theme, clearly more than at the last search."""
         passes = [f"{block_id} {name}" for name in ("unread", "outdated")]
         if not any(place in self.last or place_in_bulk(place) in self.last for place in passes):
             return False

@@ -48,7 +48,7 @@ def paid_texts(job: Analysis) -> float:
 
 @dataclass(slots=True)
 class TextReader:
-    """What is read of the open texts of a project, from the last checkpoint.
+    """Reads the open texts of a project, from the last checkpoint on.
 
     Each reading is a row of `readings`, so a worker that takes over continues with unread answers. The
     checkpoint contains the number of texts that were read, the place in each question, and the summaries.

@@ -9,7 +9,9 @@
 import { describe, plainMessage } from "./field.js";
 import { attribute, h, icon, newId } from "./dom.js";
 import { mendsOf } from "./mends.js";
-import { blocksBefore, fields, findSubject, operatorsOf, referenceTo, subjects, variables } from "./reach.js";
+import {
+  blocksBefore, fields, findSubject, operatorsOf, referenceTo, shortened, subjects, variables,
+} from "./reach.js";
 import { isWithin } from "./store.js";
 
 const MAX_DEPTH = 5; // groups within groups that can be added here
@@ -20,6 +22,7 @@ const NUMBER = /^-?[0-9]+(\.[0-9]+)?$/;
  * @typedef {object} RowsOptions
  * @property {string} key
  * @property {boolean} isOpen
+ * @property {boolean} [asksInWords]  call questions by their words, where no numbers of blocks are near
  * @property {(condition: Condition | null, merge: string | null) => void} change
  * @property {() => void} [emptied]
  * @property {Announce} [announce]
@@ -244,7 +247,8 @@ class Rows {
     const others = known.filter((each) => each.isVariable && !each.isField);
     if (!known.some((each) => each.id === current.id)) select.append(choice(current.id, current.name));
     if (blocks.length) select.append(h("optgroup", { label: "Blocks" },
-      blocks.map((each) => choice(each.id, `${each.called} · Block ${Number(each.at) + 1}`, each.says))));
+      blocks.map((each) => choice(each.id, this.options.asksInWords && shortened(each.block?.prompt)
+        || `${each.called} · Block ${Number(each.at) + 1}`, each.says))));
     if (sent.length) select.append(h("optgroup", { label: "Fields that are sent along" },
       sent.map((each) => choice(each.id, each.called, each.says))));
     if (others.length) select.append(h("optgroup", { label: "Variables" },

@@ -1,4 +1,5 @@
-/* Conditions over whole responses, of quotas and of other ends: the editor's rows in a form of the project.
+/* Conditions over whole responses, of quotas and of other ends: the editor's rows in a form of the project. They call
+   questions by their words, as results do, because no numbers of blocks are near.
 
    Without this script they are typed. With it, the text field stays in the form and holds what the rows say. A text
    that rows cannot say is typed too. The script and its words are read from the editor's page, once they are needed. */
@@ -130,7 +131,8 @@ class Where {
   async #draw(condition) {
     const { store } = await this.open();
     this.rows ??= mountRows(this.body, store, {
-      key: END, isOpen: true, change: (changed) => this.#write(changed), emptied: () => this.#empty(),
+      key: END, isOpen: true, asksInWords: true, change: (changed) => this.#write(changed),
+      emptied: () => this.#empty(),
       announce: (words) => this.#say(words),
     });
     if (condition) this.rows.show(condition, HIDE);

@@ -39,11 +39,11 @@ _LOGIC_NAMES: Mapping[str, _NamesOf] = {
     "calculated_formula": references.named_by_formula,
 }
 _CARRIED = (*_LOGIC_NAMES, "show_when", "hide_when", *references.TEXTS_WITH_TOKENS)
-# What a question asks and counts: the parts that a gift can depend on.
+# The fields that say what a question asks and counts; a gift can depend on these.
 _ASKED = ("type", "prompt", "description", "options", "correct_answer_ids", "min", "max")
 
 
-def telling_changes(
+def revealing_changes(
     before: Script,
     after: Script,
     *,
