@@ -14,7 +14,7 @@ import hashlib
 import hmac
 import secrets
 import uuid
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -297,11 +297,15 @@ def unsealed_id(kept: str, slug: str) -> uuid.UUID | None:
 
 
 def _unsealed_cookie(kept: str, slug: str) -> tuple[uuid.UUID | None, str]:
-    """The id of a conversation and the hash of its owner."""
+    """The id of a conversation and the hash of its owner.
+
+    The text enters the next seal as it is, so it must contain no character but those of its alphabet: a dot
+    would add parts to the seal, such as the link of another person.
+    """
     if not kept or len(kept) > MAX_KEPT:
         return None, ""
     try:
-        sealed = urlsafe_b64decode(kept + "=" * (-len(kept) % 4))
+        sealed = b64decode(kept + "=" * (-len(kept) % 4), altchars=b"-_", validate=True)
         conversation_id, _, owner = sealing.unseal(sealed, purpose=_PURPOSE, row=slug).partition(" ")
         return _uuid(conversation_id), owner
     except (sealing.Unreadable, binascii.Error, ValueError):

@@ -312,6 +312,21 @@ def test_a_cookie_that_is_not_ours_counts_as_none(cookie: str) -> None:
     assert (visitor.status, "Prompt 0." in visitor.page) == (200, True)
 
 
+def test_a_cookie_adds_no_parts_to_the_seal_of_a_form() -> None:
+    """Rule 7.980."""
+    made = scenario.project(TEXT, TEXT, participation="open_web")
+    link = link_for(scenario.member("Ann"), made)
+    visitor = Visitor(made).look().send(value="of a stranger")
+    kept = visitor.client.cookies[browsers.CONVERSATION].value
+    padded = kept + "=" * (-len(kept) % 4)
+    assert browsers.unsealed_id(kept, made.slug)
+
+    for forged in (f"{padded}.7.7.{link.pk}.e30=", f"{kept[:4]}.{kept[4:]}", f"{padded}.", f".{kept}"):
+        visitor.client.cookies[browsers.CONVERSATION] = forged
+        assert browsers.unsealed_id(forged, made.slug) is None
+        assert str(link.pk) not in visitor.look().hidden["seal"]
+
+
 def test_a_cookie_of_another_project_counts_as_none() -> None:
     first, second = (scenario.project(TEXT, TEXT, participation="open_web") for _ in range(2))
     visitor = Visitor(first).look().send(value="a")
