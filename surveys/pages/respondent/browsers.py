@@ -129,10 +129,10 @@ def known_around(conversation_id: uuid.UUID | None, *, is_anonymous: bool) -> uu
 
 def seal(browser: Browser, arrival: Arrival, *, slug: str) -> str:
     """The signed field of a form."""
-    conversation = _NONE
-    if browser.conversation_id is not None:
-        is_kept = arrival.kept and browser.conversation_id == arrival.browser.conversation_id
-        conversation = arrival.kept if is_kept else sealed_id(browser.conversation_id, slug)
+    now, conversation = browser.conversation_id, _NONE
+    if now is not None:
+        is_kept = arrival.kept and now == arrival.browser.conversation_id
+        conversation = arrival.kept if is_kept else sealed_id(now, slug, owner=browser.owner)
     parts = [browser.visitor_id, conversation, browser.seed, browser.since]
     fields = _NONE
     if browser.fields and browser.conversation_id is None:
@@ -267,6 +267,7 @@ def _in_frame(
         visitor_id=framed.visitor_id,
         conversation_id=framed.conversation_id,
         link_id=framed.link_id,
+        owner="",
     )
 
 
@@ -280,8 +281,9 @@ def _unsealed(sent: str, slug: str, *, reads_id: bool) -> Browser | None:
     if visitor_id == _NONE:  # a seal written before seals identified visitors outside frames
         return Browser(secrets.token_urlsafe(16), None, int(seed), int(since))
     carried = {} if fields == _NONE else orjson.loads(urlsafe_b64decode(fields))
-    conversation_id = unsealed_id(conversation, slug) if reads_id and conversation != _NONE else None
-    return Browser(visitor_id, conversation_id, int(seed), int(since), _uuid(link), carried)
+    kept = conversation if reads_id and conversation != _NONE else ""
+    conversation_id, owner = _unsealed_cookie(kept, slug)
+    return Browser(visitor_id, conversation_id, int(seed), int(since), _uuid(link), carried, owner)
 
 
 def sealed_id(conversation_id: uuid.UUID, slug: str, *, owner: str = "") -> str:

@@ -260,16 +260,19 @@ def sign_out(visitor: Visitor) -> None:
 
 @pytest.mark.parametrize("mode", TOLD)
 @pytest.mark.parametrize("sends_first", [False, True])
+@pytest.mark.parametrize("deletes_cookies", [False, True])
 def test_nobody_goes_on_in_the_conversation_of_somebody_who_has_signed_out(
-    mode: str, sends_first: bool
+    mode: str, sends_first: bool, deletes_cookies: bool
 ) -> None:
-    """Rule 7.823."""
+    """Rules 7.823 and 7.981."""
     made = scenario.project(TEXT, TEXT, participation="open_web", privacy_mode=mode)
     ann = scenario.member("Ann")
-    visitor = Visitor(made)
+    visitor = Visitor(made, htmx=deletes_cookies)
     visitor.client.force_login(ann.user)
     visitor.look().send(value="a secret")
     sign_out(visitor)
+    if deletes_cookies:
+        visitor.client.cookies.clear()
 
     if sends_first:  # the page of Ann is still open
         visitor.send(value="typed by Ann")
