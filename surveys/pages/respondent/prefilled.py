@@ -29,14 +29,21 @@ MAX_AGE = 24 * 3600  # seconds
 _MAX_UNPACKED = 10 * prefill.MAX_BYTES
 
 
-def of_request(request: HttpRequest, project: Project, arrival: Arrival, *, language: str) -> Prefill:
-    """The filled-in answers of the address, else of the form, else of the cookie."""
+def of_request(
+    request: HttpRequest, project: Project, arrival: Arrival, *, language: str, is_of_another: bool
+) -> Prefill:
+    """The filled-in answers of the address, else of the form, else of the cookie.
+
+    Form and cookie count as empty if they carry the visit of another person, whom this browser leaves.
+    """
     if request.method == "GET":
         query = dict(request.GET.lists())
         found = prefill.of_address(project=project, query=query, language=language)
         if found != NOTHING:
             return found
-    if sent := request.POST.get(FIELD, ""):
+    if is_of_another:
+        carried = NOTHING
+    elif sent := request.POST.get(FIELD, ""):
         carried = _unpacked(sent, project.slug)
     else:
         carried = NOTHING if arrival.is_carried else _in_cookie(request, project.slug)

@@ -99,7 +99,10 @@ class Visit:
         if (carried or browser.fields) and not is_named:
             respondent = replace(respondent, metadata={**browser.fields, **carried})
         respondent = replace(respondent, language=destination.locale or "")
-        ahead = prefilled.of_request(request, project, arrival, language=page.lang)
+        is_of_another = bool(arrival.browser.owner and not browser.owner)
+        ahead = prefilled.of_request(
+            request, project, arrival, language=page.lang, is_of_another=is_of_another
+        )
         return cls(request, project, page, arrival, browser, respondent, at, guest, fault, ahead=ahead)
 
     def write_to(self, response: HttpResponse) -> None:

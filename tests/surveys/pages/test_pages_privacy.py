@@ -288,6 +288,28 @@ def test_nobody_goes_on_in_the_conversation_of_somebody_who_has_signed_out(
         assert "a secret" in visitor.look().page
 
 
+@pytest.mark.parametrize("sends_first", [False, True])
+@pytest.mark.parametrize("comes_next", [True, False])
+def test_answers_that_an_address_gave_one_person_are_not_given_for_the_next(
+    comes_next: bool, sends_first: bool
+) -> None:
+    """Rule 7.982."""
+    made = scenario.project(TEXT, {**TEXT, "name": "reason"}, TEXT, participation="open_web")
+    ann, ben = scenario.member("Ann"), scenario.member("Ben")
+    visitor = Visitor(made)
+    visitor.client.force_login(ann.user)
+    visitor.look("?reason=a+secret").send(value="of Ann")
+    assert "a secret" in visitor.page
+    sign_out(visitor)
+    if comes_next:
+        visitor.client.force_login(ben.user)
+
+    for _ in range(2):
+        visitor.send(value="of the next") if sends_first else visitor.look()
+        assert "a secret" not in visitor.page
+        sends_first = True
+
+
 def test_a_person_goes_on_at_their_browser_after_a_merge_and_a_new_sign_in() -> None:
     """Rule 7.823."""
     made = scenario.project(TEXT, TEXT, participation="open_web", privacy_mode="anonymous")
