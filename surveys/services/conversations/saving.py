@@ -52,7 +52,7 @@ def new(
     left or was erased since they were admitted, a respondent who has not agreed to the project's `consent`,
     one who was shown another privacy mode, and one for whom there is no place (`places.Full`).
     """
-    if respondent.told not in (None, told_mark(project)):
+    if respondent.told is not None and respondent.told != told_mark(project):
         raise Conflict("Who sees the answers has changed since this page was made.")
     if project.consent and not _agrees(respondent, project.consent):
         raise NotAgreed
