@@ -210,6 +210,8 @@ def _streaming(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[
     subprocess.run([copying, *words, "--pgdata", data], check=True)
     with (data / "postgresql.auto.conf").open("a") as added:
         added.write("max_standby_streaming_delay = 0\n")  # of changes that readings are in the way of
+    # A standby begins only once no transaction has more than 64 savepoints: scenes of other tests may have.
+    monkeypatch.setattr(servers, "SECONDS_TO_START", 180)
     server = servers.start_postgres(data=data, sockets=sockets, log=folder / "log", durable=False)
     settings.DATABASE_REPLICA_SECONDS, settings.METRICS = 10.0, True
     options = connection.settings_dict["OPTIONS"]
