@@ -15,6 +15,7 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from django.http import HttpRequest
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 
 
 def require_fresh_sign_in(request: HttpRequest) -> None:
@@ -34,7 +35,9 @@ def _page_of(request: HttpRequest) -> str:
     """The page to return to: this page, or the page whose form was sent."""
     if request.method == "GET":
         return request.get_full_path()
-    return urlsplit(request.headers.get("Referer", "")).path or request.path
+    sender = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(sender, {request.get_host()})  # a text of ours is an address
+    return (is_ours and urlsplit(sender).path) or request.path
 
 
 def must_sign_in_again(request: HttpRequest) -> bool:

@@ -12,13 +12,14 @@ from allauth.mfa.totp.internal.auth import TOTP
 from django.conf import settings as django_settings
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.db import connection
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext, override_settings
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
 from communities import sign_in as sign_in_limits
+from communities.accounts.providers import freshness
 from communities.ground.mail_addresses import canonical
 from communities.models import CommunitySettings, SourceCheck, User, VerifiedSource
 from communities.services.people import identities
@@ -406,3 +407,18 @@ def test_a_session_cookie_from_elsewhere_is_nobodys(ada: User) -> None:
 
     assert browser.session.session_key != "a" * 32
     assert who(browser) == str(ada.pk)
+
+
+@pytest.mark.parametrize(
+    ("sender", "wanted"),
+    [
+        ("http://testserver/account/email/?a=1", "/account/email/"),
+        ("http://[x", "/account/sent/"),
+        ("https://evil.example/account/email/", "/account/sent/"),
+        ("", "/account/sent/"),
+    ],
+)
+def test_a_referer_that_is_no_address_of_ours_leads_to_the_page_itself(
+    rf: RequestFactory, sender: str, wanted: str
+) -> None:
+    assert freshness._page_of(rf.post("/account/sent/", headers={"Referer": sender})) == wanted
