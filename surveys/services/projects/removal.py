@@ -45,12 +45,7 @@ def delete_project(*, actor: Actor, project_id: int, at: datetime) -> None:
     The rows of a large project are deleted by a worker, and its event is written then; until then nobody
     finds the project, and nobody can restore it (rule 12.573).
     """
-    project = lookup.lock(actor=actor, project_id=project_id)
-    access.require_owner(actor=actor, project=project)
-    schedule.settle(project, at=at)
-    _require_inactive(project, at=at)
-    if project.is_pending_at(at):
-        communities.count_projects(community_id=actor.community_id, active=-1)
+    project = _lock_to_delete(actor, project_id, at=at)
     history.record_deletion(Action.PROJECT_DELETED, project, actor=actor, at=at)
     if _is_large(project):
         project.opens_at = project.closes_at = None
@@ -67,12 +62,8 @@ def delete_for_now(*, actor: Actor, project_id: int, at: datetime) -> Project:
 
     A pending opening is cancelled, and stays cancelled if the project is restored.
     """
-    project = lookup.lock(actor=actor, project_id=project_id)
-    access.require_owner(actor=actor, project=project)
-    schedule.settle(project, at=at)
-    _require_inactive(project, at=at)
+    project = _lock_to_delete(actor, project_id, at=at)
     if project.is_pending_at(at):
-        communities.count_projects(community_id=actor.community_id, active=-1)
         project.opens_at = project.closes_at = None
     project.deleted_at, project.deleted_by_id = at, actor.user_id
     project.save(update_fields=[*schedule.STATE, "deleted_at", "deleted_by"])
@@ -216,6 +207,17 @@ def _is_large(project: Project) -> bool:
     first = Conversation.objects.filter(project_id=project.pk).order_by()[: LARGE + 1]
     sizes = first.values_list(Length("packed"), flat=True)  # bytes, of which a row of an answer has eight
     return len(sizes) > LARGE or sum(sizes) > 8 * MUCH
+
+
+def _lock_to_delete(actor: Actor, project_id: int, *, at: datetime) -> Project:
+    """Lock a project that its owner deletes, and count a pending one no longer. Refuses an active project."""
+    project = lookup.lock(actor=actor, project_id=project_id)
+    access.require_owner(actor=actor, project=project)
+    schedule.settle(project, at=at)
+    _require_inactive(project, at=at)
+    if project.is_pending_at(at):
+        communities.count_projects(community_id=actor.community_id, active=-1)
+    return project
 
 
 def _require_inactive(project: Project, *, at: datetime) -> None:
