@@ -211,12 +211,12 @@ def _part_examples(schemas: Schema) -> None:
                 target = schemas[shown[key]]
                 if isinstance(values[0], dict) and "examples" not in target:
                     target["examples"] = values[:1]
-            elif _tells(example[key], field):
+            elif _shows_more(example[key], field):
                 field["examples"] = [example[key]]
 
 
-def _tells(value: Any, field: Schema) -> bool:
-    """Whether a field's example tells more than its schema, of which the reference makes one otherwise."""
+def _shows_more(value: Any, field: Schema) -> bool:
+    """Whether the example of a field shows more than a value that the reference makes from its schema."""
     if _object_in(field) and not isinstance(value, str):
         return not value
     if isinstance(value, bool):

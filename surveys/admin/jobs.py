@@ -57,10 +57,10 @@ class AnalysisAdmin(CommunityModelAdmin[Analysis]):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        told = follow_ups_in_words(
+        follow_ups = follow_ups_in_words(
             spending.follow_ups_of(self.actor(request).community_id, at=timezone.now())
         )
-        return super().changelist_view(request, {**(extra_context or {}), "follow_ups": told})
+        return super().changelist_view(request, {**(extra_context or {}), "follow_ups": follow_ups})
 
     def rows(self, actor: Actor) -> QuerySet[Analysis]:
         present = super().rows(actor).filter(project__deleted_at__isnull=True)
