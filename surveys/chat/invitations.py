@@ -72,8 +72,8 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
     if project.is_poll:
         question, before = question_of(project), _before_the_question(script)
         asked = [words.marked(question.words)]
-        told = admission.told_number(project)
-        to = References(of_project(project.pk), None, question.id or 0, step=told)
+        mark = admission.privacy_number(project)
+        to = References(of_project(project.pk), None, question.id or 0, step=mark)
         control = controls.vote(presentation.effective_block(script, question), to)
         if is_open and project.response_channel == Project.ResponseChannel.CHAT:
             asked.append(control.text)

@@ -130,10 +130,10 @@ def _vote_written(click: Click) -> Reply:
 
 
 def _voted(click: Click, project: Project, raw: Mapping[str, object]) -> Reply:
-    told = admission.told_mark(project)  # A message from before messages had this mark has 0.
-    if click.reference.step not in (0, admission.told_number(project)):
+    mark = admission.privacy_mark(project)  # The number of a message from before these marks is 0.
+    if click.reference.step not in (0, admission.privacy_number(project)):
         raise Conflict(words.OTHER_PRIVACY)
-    respondent = replace(_respondent(click, project), told=told)
+    respondent = replace(_respondent(click, project), told=mark)
     if _has_to_agree(click, project, respondent):
         return replies.private(screens.consent(project, platform_id=click.platform_id))
     try:

@@ -96,8 +96,8 @@ def _page(opened: ProjectPage, template: str | None) -> Page:
 def _drawn(
     request: HttpRequest, current: Preview, page: Page, screen: Screen, *, is_fragment: bool
 ) -> HttpResponse:
-    told = admission.told_mark(current.project)
-    hidden = Hidden(seal=current.seal(), csrf=rendering.token(request), told=told)
+    mark = admission.privacy_mark(current.project)
+    hidden = Hidden(seal=current.seal(), csrf=rendering.token(request), told=mark)
     if is_fragment:
         response = rendering.fragment(page, screen, hidden)
     else:  # a preview that only follows the editor leaves the focus there

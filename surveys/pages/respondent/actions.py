@@ -50,7 +50,7 @@ def perform(visit: Visit) -> Outcome:
         return outcomes.signed_out(visit)
     do = visit.request.POST.get("do", "answer")
     told = visit.request.POST.get(forms.TOLD)
-    if do in ANSWERING and told not in (None, admission.told_mark(visit.project)):
+    if do in ANSWERING and told not in (None, admission.privacy_mark(visit.project)):
         return outcomes.again(visit, words.OTHER_PRIVACY.format(now=screens.told_in_words(visit.project)))
     try:
         return _perform(visit, do)
@@ -180,7 +180,7 @@ def _begin(visit: Visit, do: str) -> Outcome:
     if visit.has_traps and (asks := _proof_asked(visit, do)) is not None:
         return asks
     visit.require_admitted()
-    told = visit.request.POST.get(forms.TOLD, admission.told_mark(visit.project))
+    told = visit.request.POST.get(forms.TOLD, admission.privacy_mark(visit.project))
     respondent = admission.agreeing(visit.respondent, visit.project.consent or "")
     visit.respondent = replace(respondent, told=told)
     project_id, respondent = visit.project.pk, visit.respondent

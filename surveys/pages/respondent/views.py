@@ -85,17 +85,17 @@ def _answers_as(visit: Visit, screen: Screen) -> AnswersAs | None:
 def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
     if screen.copy is not None:
         visit.page = replace(visit.page, canonical="")
-    told = admission.told_mark(visit.project)
+    mark = admission.privacy_mark(visit.project)
     hidden = Hidden(
         seal=visit.seal,
         csrf="" if visit.arrival.is_carried else rendering.token(visit.request),
         owner=visit.owner_of_typed,
         handover=visit.handover,
-        told=told,
+        told=mark,
         ahead=visit.packed_ahead,
     )
     if is_fragment:
-        tells_anew = visit.request.POST.get(forms.TOLD, told) != told
+        tells_anew = visit.request.POST.get(forms.TOLD, mark) != mark
         answers_as = _answers_as(visit, screen) if tells_anew else None
         return rendering.fragment(visit.page, screen, hidden, answers_as=answers_as)
     page = visit.page

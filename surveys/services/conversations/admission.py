@@ -94,7 +94,7 @@ class Respondent:
     display_name: str = ""
     consents: bool = False
     agreed_to: int | None = None
-    told: str | None = None  # the `told_mark` of the page or message; None where none of ours was shown
+    told: str | None = None  # the `privacy_mark` of the page or message; None where none of ours was shown
     is_suspected: bool = False  # a program may be responding (rule 6.246)
     language: str = ""  # a tag: that of the page, of the person's client in chat, or sent by a caller
 
@@ -184,16 +184,16 @@ def asks_further(project: Project, script: Script) -> bool:
     return bool(script.follow_ups) and not project.is_anonymous and not ai.provider_is_free()
 
 
-def told_mark(project: Project) -> str:
-    """The mark for what a page or message tells about privacy: who reads, deletion, questions of an AI."""
+def privacy_mark(project: Project) -> str:
+    """The mark of a page or message that says who reads, when answers are deleted, and whether an AI asks."""
     asks = asks_further(project, script_cache.script_of(project))
     days = project.keep_responses_days
     return ".".join([project.privacy_mode, *([str(days)] if days else []), *(["ai"] if asks else [])])
 
 
-def told_number(project: Project) -> int:
+def privacy_number(project: Project) -> int:
     """The same mark as a number above 0 and below 2**32, for the buttons of a message."""
-    return consent_mark(told_mark(project)) >> 31 or 1
+    return consent_mark(privacy_mark(project)) >> 31 or 1
 
 
 def member(*, community_id: int, member_id: str) -> Respondent:

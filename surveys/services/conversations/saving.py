@@ -17,7 +17,7 @@ from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project, Reading
 from surveys.services import events
 from surveys.services.conversations import completions, effects, ends, places, repository, respondents
-from surveys.services.conversations.admission import Respondent, consent_mark, shown_provider, told_mark
+from surveys.services.conversations.admission import Respondent, consent_mark, privacy_mark, shown_provider
 from surveys.services.conversations.effects import Earner, Recipient
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.repository import MoveChanges, TallyChange
@@ -52,7 +52,7 @@ def new(
     left or was erased since they were admitted, a respondent who has not agreed to the project's `consent`,
     one who was shown another privacy mode, and one for whom there is no place (`places.Full`).
     """
-    if respondent.told is not None and respondent.told != told_mark(project):
+    if respondent.told is not None and respondent.told != privacy_mark(project):
         raise Conflict("Who sees the answers has changed since this page was made.")
     if project.consent and not _agrees(respondent, project.consent):
         raise NotAgreed
