@@ -14,7 +14,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db import models
 from django.db.models import F, Func, Q, Value
-from django.db.models.functions import Coalesce, Lower, Now
+from django.db.models.functions import Lower, Now
 from django.db.models.lookups import Contains
 
 from communities.ground import word_matches
@@ -90,24 +90,9 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         named = self.alias(words=_WORDS_OF_NAME)
         return word_matches.narrow(named, has_words=has_words, newest=("-created_at", "-pk"))
 
-    def with_details(self) -> Self:
-        """Load the author, buckets and counts, which the JSON of a project needs."""
-        return self.select_related("author").prefetch_related("buckets").with_counts()
-
     def due_to_change(self, *, at: datetime) -> Self:
         """Projects whose scheduled opening or closing is due."""
         return self.filter(Q(opens_at__lte=at) | Q(closes_at__lte=at))
-
-    def with_counts(self) -> Self:
-        """Add `completion_count`, `response_count` and `listed_count`, summed over the tally's slots."""
-        from_tally = {
-            "completion_count": "completed",
-            "response_count": "answered",
-            "listed_count": "listed",
-        }
-        return self.annotate(
-            **{name: Coalesce(models.Sum(f"tallies__{column}"), 0) for name, column in from_tally.items()}
-        )
 
 
 class _Present(models.Manager.from_queryset(ProjectQuerySet)):  # type: ignore[misc]
@@ -298,7 +283,7 @@ class Project(models.Model):
         default=False, help_text="The script was written while scoring was on, so its scores count."
     )
 
-    # Set by `with_counts`.
+    # Set by `lookup.with_details`.
     completion_count: int
     response_count: int
     listed_count: int
