@@ -137,6 +137,12 @@ class ConversationViewSet(OwnWorkViewSet):
         "create_token": Role.CREATOR,
     }
 
+    def find(self, **kwargs: Any) -> None:
+        if "conversation_id" in kwargs:
+            conversations.get(conversation_id=kwargs["conversation_id"], at=self.at, actor=self.actor)
+        else:
+            super().find(**kwargs)
+
     @extend_schema(
         operation_id="conversations_begin",
         tags=[TAG],
