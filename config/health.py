@@ -7,6 +7,7 @@ from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
 
@@ -29,6 +30,7 @@ _WRITE = """
 """
 
 
+@csrf_exempt
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -36,6 +38,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"status": "ok"})
 
 
+@csrf_exempt
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> JsonResponse:

@@ -420,6 +420,40 @@ def test_each_role_may_do_what_the_rows_say(here: TwoCommunities, is_write: bool
     assert not wrong, "\n".join(map(str, wrong))
 
 
+def test_whether_one_may_and_what_is_there_is_told_before_faults_of_the_input(here: TwoCommunities) -> None:
+    """Rule 11.931. Each role gets 403 or 404 as with good input, and admins get 404 for each absent id."""
+    wrong: list[Any] = []
+    for action, row in api_rows.TABLE.items():
+        routed = ACTIONS[action]
+        body = dict.fromkeys(_fields_of(routed), 0.5)  # no field but an answer's value takes such a number
+        if routed.is_write and not body:
+            continue
+        query = "" if routed.is_write else "?unknown=1"
+        path = _path(routed, place=here.own, of={})
+        expected = {"yes": 400, "no": 403, "absent": 404}
+        asked = list(zip(("member", "other creator", "creator", "admin"), row.who.split(), strict=True))
+        requests = [(path, role, expected[word]) for role, word in asked]
+        for name in set(_arguments(routed)) - {"community_id"}:
+            absent = _absent(here.own.ids.get(row.of.get(name, name)))
+            requests.append((_path(routed, place=here.own, of={name: absent}), "admin", 404))
+        for address, role, status in requests:
+            answer = ask(here, role, routed.method, address + query, body or None, with_key=True)
+            if answer.status != status:
+                wrong.append((action, address, role, f"{answer.status} for {status}", answer.body[:200]))
+
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def _fields_of(routed: Routed) -> list[str]:
+    """The fields of an action's body, at the top."""
+    schemas = described()["components"]["schemas"]
+    content = described()["paths"][routed.path][routed.method].get("requestBody", {}).get("content", {})
+    schema = content.get("application/json", {}).get("schema", {})
+    of = [schema, *schema.get("oneOf", [])]
+    named = [schemas[each["$ref"].rpartition("/")[2]] if "$ref" in each else each for each in of]
+    return [name for each in named for name in each.get("properties", {})]
+
+
 def _absent(value: Any) -> Any:
     return ABSENT_UUID if isinstance(value, UUID) else ABSENT_NUMBER if isinstance(value, int) else "nothing"
 

@@ -31,6 +31,7 @@ def test_healthz_answers_without_querying_any_server(client: Client) -> None:
 
     assert response.status_code == 200
     assert response.json() == {"status": "ok"}
+    assert Client(enforce_csrf_checks=True).post("/healthz")["Allow"] == "GET, HEAD"
 
 
 @pytest.mark.django_db

@@ -92,7 +92,9 @@ def ids() -> dict[str, str]:
 
 
 def sent(place: Place, ids: dict[str, str], body: object) -> Any:
-    return ask(place.method.upper(), place.path.format(**ids), key=ids["key"], body=body)
+    is_of_themes = place.path.endswith(("/codebook", "/reading"))
+    of = ids | {"block_id": ids["text_id"]} if is_of_themes else ids
+    return ask(place.method.upper(), place.path.format(**of), key=ids["key"], body=body)
 
 
 def calls_of(request: Any) -> tuple[int, Any]:

@@ -55,7 +55,7 @@ that a misspelt filter does not return everything.
 
 **Fields.** Read-only fields are accepted and ignored, so an object that was read can be sent back. Unknown
 fields are ignored too, and named in the response header `X-Ignored-Fields`, the first 4,096 characters of
-them. A list that is longer than its limit is refused for its length alone. Ids are strings, except those
+them. Of a list that is longer than its limit, no element beyond it is read. Ids are strings, except those
 shown as integers. Times are UTC, `2026-01-31T09:30:00Z`; times that you send need an offset.
 
 **Changes by others.** Every read has an `ETag`; with this tag in `If-None-Match`, a read returns `304` until
@@ -68,8 +68,8 @@ response has the new tag.
 in its place). If fields are wrong, `violations` lists all of them, but at most {MAX_VIOLATIONS} and as many
 as fit into 64 KiB; `message` says if there are more. Each has `field` (a path such as
 `script.blocks[2].options[0].value`), `code`, `message`, and in expressions the `column`; long names and
-values that are repeated there are cut. Every response has an `X-Request-Id`: the caller's own if it is 1 to
-64 of `[A-Za-z0-9_-]`.
+values that are repeated there are cut. Absent objects (`404`) and missing rights (`403`) are told before
+faulty fields. Every response has an `X-Request-Id`: the caller's own if it is 1 to 64 of `[A-Za-z0-9_-]`.
 
 A method that an address does not take gets `405 method_not_allowed`, and `Allow` lists those that it takes.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from itertools import islice
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NoReturn, cast
 from urllib.parse import quote
 
 import structlog
@@ -234,6 +234,13 @@ class CommunityViewSet(viewsets.ViewSet):
     def hide(self, **kwargs: Any) -> None:
         """Raise NotFound if the caller's role must not see the object that the path names."""
 
+    def find(self, **kwargs: Any) -> None:
+        """Raise NotFound or Forbidden if the action cannot act on the object that the path names.
+
+        Called before input is refused, because the object comes first (rule 11.931).
+        """
+        self.hide(**kwargs)
+
     def lock(self, **kwargs: Any) -> None:
         """Lock the object that the path names, exactly as the services that change it do."""
         raise NotImplementedError
@@ -282,10 +289,10 @@ class CommunityViewSet(viewsets.ViewSet):
             raise InvalidRequest(
                 "This operation has no object whose tag `If-Match` could name. Send it without, or with `*`."
             )
-        names = {name: value for name, value in self.kwargs.items() if name != "community_id"}
         with in_transaction:
-            self.lock(**names)
-            response = getattr(self, cast(Mapping[str, str], self.action_map)["get"])(self.request, **names)
+            self.lock(**self._named)
+            read = getattr(self, cast(Mapping[str, str], self.action_map)["get"])
+            response = read(self.request, **self._named)
             tag = response.headers.get("ETag") or digest_tag(
                 response.data, wire.render(response.data), figures=self.figures
             )
@@ -317,6 +324,11 @@ class CommunityViewSet(viewsets.ViewSet):
         if self.ignored:
             response["X-Ignored-Fields"] = _as_header(dict.fromkeys(self.ignored))
 
+    @property
+    def _named(self) -> dict[str, Any]:
+        """The values in the path that name an object of the community."""
+        return {name: value for name, value in self.kwargs.items() if name != "community_id"}
+
     @cached_property
     def _sent(self) -> dict[str, Any]:
         return bodies.parse(
@@ -338,7 +350,7 @@ class CommunityViewSet(viewsets.ViewSet):
         is_valid = serializer.is_valid()
         self.ignore(ignored_paths(serializer, self.body))
         if not is_valid:
-            raise _refusal(serializer_violations(serializer))
+            self._refuse(serializer_violations(serializer))
         return cast(dict[str, Any], serializer.validated_data)
 
     def elements(self, *, most: int) -> Iterable[Element]:
@@ -358,8 +370,16 @@ class CommunityViewSet(viewsets.ViewSet):
         if not serializer.is_valid():
             violations += serializer_violations(serializer)
         if violations:
-            raise _refusal(violations)
+            self._refuse(violations)
         return cast(dict[str, Any], serializer.validated_data)
+
+    def _refuse(self, violations: list[ViolationJson]) -> NoReturn:
+        """Raise one refusal for all violations: the message is the first, and the number of the others.
+
+        Raises NotFound or Forbidden in its place if the action cannot act on the object in the path.
+        """
+        self.find(**self._named)
+        raise InvalidRequest(f"{violations[0]['message']}{and_more(violations)}", violations=violations)
 
     def ignore(self, paths: Iterable[str]) -> None:
         """Add the paths of unknown fields to the header X-Ignored-Fields."""
@@ -442,14 +462,6 @@ def _require_scope(scope: str, *, is_read: bool, is_of_conversations: bool) -> N
         raise Forbidden(
             "The scope of this key is `conversations`: it leads these, and reads projects and scripts."
         )
-
-
-def _refusal(violations: list[ViolationJson]) -> InvalidRequest:
-    """Return one refusal for all violations.
-
-    Its message is the first violation, and the number of the others.
-    """
-    return InvalidRequest(f"{violations[0]['message']}{and_more(violations)}", violations=violations)
 
 
 def _as_header(paths: Iterable[str]) -> str:

@@ -121,6 +121,10 @@ class AnalysisViewSet(OwnWorkViewSet):
     }
     with_query = frozenset({"create"})
 
+    def find(self, **kwargs: Any) -> None:
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=kwargs["project_id"])
+        access.require_results_reader(actor=self.actor, project=project, at=self.at)
+
     @extend_schema(
         operation_id="analysis_create",
         tags=[TAG],
@@ -143,9 +147,9 @@ class AnalysisViewSet(OwnWorkViewSet):
     )
     @once
     def create(self, request: Request, project_id: int) -> Response:
-        query = self.query(AskIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_owner(actor=self.actor, project=project)
+        query = self.query(AskIn)
         asked, _ = analysis.ask(
             actor=self.actor, project=project, with_ai=query["ai"], covers=query["status"], at=self.at
         )
@@ -169,9 +173,9 @@ class AnalysisViewSet(OwnWorkViewSet):
         ],
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
-        query = self.query(ReadIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_results_reader(actor=self.actor, project=project, at=self.at)
+        query = self.query(ReadIn)
         if access.may_read_people(actor=self.actor, project=project):
             return self._answer(project, covers=query.get("status"), with_ai=query.get("ai"))
         if query.get("ai") is not None or query.get("status", Analysis.Covers.ALL) != Analysis.Covers.ALL:

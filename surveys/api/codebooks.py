@@ -20,12 +20,14 @@ from communities.gate.fields import (
 from communities.gate.idempotency import once
 from communities.ground.actors import Role
 from communities.ground.ids import MAX_ID
+from communities.ground.transactions import in_transaction
 from surveys.ai.provider import MAX_THEME_DESCRIPTION, MAX_THEME_TITLE, SENTIMENTS
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.responses import ResponseOut
 from surveys.services.ai_work import codebook, readings
 from surveys.services.ground import access, lookup
+from surveys.services.responses import service as responses
 
 TAG = "Analysis"
 CODEBOOK = {
@@ -129,6 +131,14 @@ class ReadingIn(serializers.Serializer[Any]):
 class CodebookViewSet(OwnWorkViewSet):
     noun = "codebook"
     least_role = {"retrieve": Role.MEMBER, "partial_update": Role.CREATOR, "correct": Role.CREATOR}
+
+    def find(self, **kwargs: Any) -> None:
+        if "response_id" in kwargs:
+            with in_transaction:
+                project = responses.lock(response_id=kwargs["response_id"], actor=self.actor).project
+        else:
+            project = lookup.seen(actor=self.actor, project_id=kwargs["project_id"], at=self.at)
+        codebook.question(project=project, block_id=kwargs["block_id"])
 
     def lock(self, **kwargs: Any) -> None:
         project = lookup.in_community(community_id=self.actor.community_id, project_id=kwargs["project_id"])

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from communities.gate import tokens
 from communities.gate.idempotency import Claim, is_settled, once
 from communities.ground.actors import Role
-from communities.ground.errors import Conflict, InvalidApiKey, Unavailable, refuse
+from communities.ground.errors import Conflict, InvalidApiKey, InvalidRequest, Unavailable, refuse
 from communities.ground.tiers import REQUESTS_PER_MINUTE_OF_TOKEN
 from communities.services.pictures.copies import Copy
 from surveys.api.conversation_examples import ACTIVE, COMPLETED, TOKEN
@@ -136,6 +136,12 @@ class ConversationViewSet(OwnWorkViewSet):
         "go_on": Role.CREATOR,
         "create_token": Role.CREATOR,
     }
+
+    def find(self, **kwargs: Any) -> None:
+        if "conversation_id" in kwargs:
+            conversations.get(conversation_id=kwargs["conversation_id"], at=self.at, actor=self.actor)
+        else:
+            super().find(**kwargs)
 
     @extend_schema(
         operation_id="conversations_begin",
@@ -310,18 +316,11 @@ class ConversationViewSet(OwnWorkViewSet):
             raise InvalidApiKey(tokens.ENDED)
 
     def _respondent(self, body: Mapping[str, Any]) -> Respondent:
-        member_id, external_id = body.get("member_id"), body.get("external_id")
-        if member_id is not None and external_id is not None:
-            refuse(
-                "external_id",
-                "conflicting",
-                "`external_id` cannot be sent with `member_id`: send only one of them.",
-            )
-        respondent = admission.NAMELESS
-        if member_id is not None:
-            respondent = admission.member(community_id=self.actor.community_id, member_id=member_id)
-        elif external_id is not None:
-            respondent = admission.external(external_id=external_id)
+        try:
+            respondent = _named(body, community_id=self.actor.community_id)
+        except InvalidRequest:
+            self.find(**self.kwargs)  # The object comes before the body.
+            raise
         return replace(
             respondent,
             metadata=body.get("metadata") or {},
@@ -329,3 +328,16 @@ class ConversationViewSet(OwnWorkViewSet):
             consents=bool(body.get("consent")),
             language=body.get("language") or "",
         )
+
+
+def _named(body: Mapping[str, Any], *, community_id: int) -> Respondent:
+    member_id, external_id = body.get("member_id"), body.get("external_id")
+    if member_id is not None and external_id is not None:
+        refuse(
+            "external_id",
+            "conflicting",
+            "`external_id` cannot be sent with `member_id`: send only one of them.",
+        )
+    if member_id is not None:
+        return admission.member(community_id=community_id, member_id=member_id)
+    return admission.NAMELESS if external_id is None else admission.external(external_id=external_id)

@@ -145,9 +145,9 @@ class ExportViewSet(CommunityViewSet):
         ],
     )
     def retrieve(self, request: Request, /, project_id: int, **kwargs: Any) -> StreamingHttpResponse:
-        query = self.query(ExportIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
+        query = self.query(ExportIn)
         chosen = field_filters.of_query(query)
         field_filters.require_known(chosen["fields"], project=project)
         made = exports.export(

@@ -155,8 +155,8 @@ class LinkViewSet(OwnWorkViewSet):
         examples=[OpenApiExample("One link", LISTED, response_only=True)],
     )
     def list(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
-        query = self.query(PageIn)
         project = links.require_owner(actor=self.actor, project_id=project_id)
+        query = self.query(PageIn)
         rows = links.with_names(links.of_project(project=project))
         return self.page(rows, query, as_json=lambda link: _as_json(link, project, self.actor))
 
@@ -219,8 +219,8 @@ class LinkViewSet(OwnWorkViewSet):
         },
     )
     def export(self, request: Request, /, project_id: int, **kwargs: Any) -> StreamingHttpResponse:
-        query = self.query(LinkExportIn)
         project = links.require_owner(actor=self.actor, project_id=project_id)
+        query = self.query(LinkExportIn)
         made = files.export(
             actor=self.actor,
             project=project,

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from communities.gate import idempotency
 from communities.gate.idempotency import Claim, once
 from communities.gate.pagination import page_after
-from communities.gate.views import CommunityViewSet
+from communities.gate.views import SAFE_METHODS, CommunityViewSet
 from communities.ground.actors import Role
 from communities.ground.errors import Conflict, InvalidRequest, NotFound, refuse, refuse_all
 from surveys.api import examples
@@ -75,6 +75,13 @@ class OwnWorkViewSet(CommunityViewSet):
         if project_id is not None:
             lookup.seen(actor=self.actor, project_id=project_id, at=self.at)
 
+    def find(self, *, project_id: int | None = None, **kwargs: Any) -> None:
+        if project_id is None:
+            return
+        project = lookup.seen(actor=self.actor, project_id=project_id, at=self.at)
+        if self.request.method not in SAFE_METHODS:
+            access.require_editor(actor=self.actor, project=project)
+
     def lock(self, **kwargs: Any) -> None:
         lookup.lock(actor=self.actor, project_id=kwargs["project_id"])
 
@@ -97,6 +104,12 @@ class ProjectViewSet(OwnWorkViewSet):
         "open": Role.CREATOR,
         "close": Role.CREATOR,
     }
+
+    def find(self, **kwargs: Any) -> None:
+        if self.action == "clone":
+            cloning.original(actor=self.actor, project_id=kwargs["project_id"], at=self.at)
+        else:
+            super().find(**kwargs)
 
     @extend_schema(
         operation_id="projects_list",

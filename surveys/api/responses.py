@@ -22,7 +22,7 @@ from communities.gate.fields import StrictStringField, StrictTextField, UtcDateT
 from communities.gate.idempotency import Claim, is_settled, once
 from communities.gate.pagination import MAX_PAGE, PageOrAfterIn, PerPageIn
 from communities.ground.actors import Role
-from communities.ground.errors import Conflict
+from communities.ground.errors import Conflict, InvalidRequest
 from communities.ground.ids import MAX_ID
 from surveys.ai.provider import SENTIMENTS
 from surveys.api import field_filters, imports
@@ -302,7 +302,11 @@ def _read_and_walk(view: ResponseViewSet, claim: Claim | None) -> PreparedImport
         return None
     options = imports.options_of(view.query(imports.ImportIn))
     with walking.import_slot(community_id=view.actor.community_id):
-        batch = imports.read(view.elements, options)
+        try:
+            batch = imports.read(view.elements, options)
+        except InvalidRequest:
+            view.find(**view.kwargs)  # The object comes before the body.
+            raise
         walked = walking.walk(
             actor=view.actor,
             project_id=view.kwargs["project_id"],
@@ -347,9 +351,9 @@ class ResponseViewSet(OwnWorkViewSet):
         examples=[OpenApiExample("One response", RESPONSE, response_only=True)],
     )
     def list(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
-        query = self.query(ResponsesIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
+        query = self.query(ResponsesIn)
         chosen = field_filters.of_query(query)
         field_filters.require_known(chosen["fields"], project=project)
         page = responses.list_page(
@@ -404,9 +408,9 @@ class ResponseViewSet(OwnWorkViewSet):
         examples=[_CHANGES],
     )
     def changes(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
-        query = self.query(ChangesIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
+        query = self.query(ChangesIn)
         return _page_of_changes(
             changes.of_project(
                 project=project,

@@ -33,7 +33,7 @@ from surveys.engine import chance
 from surveys.models import Conversation, Project, ResultsCount
 from surveys.services.counting import fields as field_counting
 from surveys.services.counting import weights
-from surveys.services.ground import lookup
+from surveys.services.ground import access, lookup
 from surveys.services.results import crossing, dividing, participation, readers
 from surveys.services.results.figures import Figures, Selection
 from surveys.services.results.shared import SharedResults
@@ -385,6 +385,10 @@ class ResultsViewSet(OwnWorkViewSet):
         "cross": Role.MEMBER,  # for readers of single responses
         "participation": Role.MEMBER,  # for readers of single responses
     }
+
+    def find(self, **kwargs: Any) -> None:
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=kwargs["project_id"])
+        access.require_results_reader(actor=self.actor, project=project, at=self.at)
 
     @extend_schema(
         operation_id="analysis_results",

@@ -156,8 +156,8 @@ class ScriptViewSet(OwnWorkViewSet):
         examples=[OpenApiExample("A script", examples.SCRIPT, response_only=True)],
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
-        query = self.query(ScriptQuery)
         project = lookup.seen(actor=self.actor, project_id=project_id, at=self.at)
+        query = self.query(ScriptQuery)
         solutions = access.may_read_solutions(actor=self.actor)
         revision, script = script_json.rendered(project, outro="expand" in query, solutions=solutions)
         return Response(script, headers=_tag_of(revision, solutions=solutions))

@@ -36,7 +36,7 @@ def ask(
     """Send one request. A body of bytes is sent as it is, others as JSON. Exceptions become responses."""
     sent_headers = headers or {}
     raw = body if isinstance(body, bytes) else orjson.dumps(body)
-    return Client(raise_request_exception=False).generic(
+    return Client(raise_request_exception=False, enforce_csrf_checks=True).generic(
         method,
         path,
         raw,

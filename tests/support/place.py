@@ -9,11 +9,12 @@ from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 def made_place(caller: Caller, **fields: object) -> dict[str, str]:
     """An open survey with an answered question, a key, a webhook with a delivery: ids by names in paths.
 
-    `fields` are those of the project. `key` is the secret of the caller's key.
+    `fields` are those of the project. `key` is the secret of the caller's key, and `text_id` the id of an
+    open question.
     """
     audience = {"delivery": {"audience": {"participation": "open_web"}}}
     project = caller.make_open(SAYING, CHOICE, TEXT, **audience, **fields)
-    question = project["script"]["blocks"][1]
+    _, question, text = project["script"]["blocks"]
     conversation = caller.post(f"/projects/{project['id']}/conversations").json()
     caller.post(f"/conversations/{conversation['id']}/continue")
     answer = {"block_id": question["id"], "option_id": question["options"][0]["id"]}
@@ -28,6 +29,7 @@ def made_place(caller: Caller, **fields: object) -> dict[str, str]:
         "community_id": str(caller.community.pk),
         "project_id": project["id"],
         "block_id": str(question["id"]),
+        "text_id": str(text["id"]),
         "conversation_id": conversation["id"],
         "response_id": conversation["id"],
         "key_id": str(caller.community.api_keys.get().pk),

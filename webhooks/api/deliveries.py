@@ -20,7 +20,7 @@ from communities.ground.errors import NotFound, refuse
 from webhooks.api import examples
 from webhooks.events import EventType
 from webhooks.models import Delivery
-from webhooks.services import deliveries
+from webhooks.services import deliveries, webhooks
 
 TAG = "Webhook deliveries"
 
@@ -110,6 +110,10 @@ class DeliveryViewSet(CommunityViewSet):
         "retrieve": Role.ADMIN,
         "redeliver": Role.ADMIN,
     }
+
+    def find(self, *, webhook_id: int | None = None, **kwargs: Any) -> None:
+        if webhook_id is not None:
+            webhooks.find(community_id=self.actor.community_id, webhook_id=webhook_id)
 
     @extend_schema(
         operation_id="deliveries_list",

@@ -155,6 +155,10 @@ class WebhookViewSet(CommunityViewSet):
         "redeliver": Role.ADMIN,
     }
 
+    def find(self, *, webhook_id: int | None = None, **kwargs: Any) -> None:
+        if webhook_id is not None:
+            webhooks.find(community_id=self.actor.community_id, webhook_id=webhook_id)
+
     def lock(self, **kwargs: Any) -> None:
         webhooks.lock(community_id=self.actor.community_id, webhook_id=kwargs["webhook_id"])
 

@@ -15,6 +15,7 @@ from communities.gate.idempotency import once
 from communities.gate.pagination import PageIn
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
+from communities.services.people.members import get_membership
 from xp.serializers import ENTRY_EXAMPLE, MEMBER_EXAMPLE, TAG, MemberOut, XpEntryOut
 from xp.services import awards, ledger, members
 
@@ -59,6 +60,9 @@ class LedgerViewSet(CommunityViewSet):
         "create": Role.ADMIN,
     }
 
+    def find(self, **kwargs: Any) -> None:
+        get_membership(community_id=self.actor.community_id, member_id=kwargs["member_id"])
+
     @extend_schema(
         operation_id="xp_list",
         tags=[TAG],
@@ -74,9 +78,9 @@ class LedgerViewSet(CommunityViewSet):
         examples=[OpenApiExample("One entry", ENTRY_EXAMPLE, response_only=True)],
     )
     def list(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
-        query = self.query(PageIn)
         member = {"community_id": self.actor.community_id, "member_id": member_id}
         ledger.refuse_unless_readable(**member, role=self.actor.role, user_id=self.actor.user_id)
+        query = self.query(PageIn)
         total = ledger.count(member_id=member_id)
         return self.page(partial(ledger.page, **member), query, as_json=dict, total=total)
 

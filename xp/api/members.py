@@ -21,7 +21,7 @@ from communities.ground.errors import refuse
 from communities.ground.ids import MAX_ID
 from communities.models import Member
 from communities.services.people import memberships
-from communities.services.people.members import NoSuchMember
+from communities.services.people.members import NoSuchMember, get_membership
 from communities.services.people.memberships import NewMember
 from xp.serializers import MEMBER_EXAMPLE, TAG, MemberOut
 from xp.services import leaderboard, members
@@ -147,6 +147,10 @@ class MemberViewSet(CommunityViewSet):
     @cached_property
     def _changes(self) -> dict[str, Any]:
         return self.read(MemberIn)
+
+    def find(self, *, member_id: int | None = None, **kwargs: Any) -> None:
+        if member_id is not None:
+            get_membership(community_id=self.actor.community_id, member_id=member_id)
 
     def lock(self, **kwargs: Any) -> None:
         memberships.lock_to_change(

@@ -35,6 +35,15 @@ _COPIED = (
 )
 
 
+def original(*, actor: Actor, project_id: int, at: datetime) -> Project:
+    """A project that the actor may copy, of this or another community. Raises NotFound."""
+    found = Project.objects.filter(pk=project_id).prefetch_related("buckets")
+    project: Project | None = found.first()
+    if project is None or not access.may_clone(actor=actor, project=project, at=at):
+        raise NotFound(access.NO_PROJECT)
+    return project
+
+
 @in_transaction
 def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at: datetime) -> Project:
     """A copy of a project, inactive, in the actor's community (rule 2.15).
@@ -44,9 +53,7 @@ def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at:
     copied, so the outro of the copy contains only thanks. Raises NotFound, and refuses creators a script that
     gives more XP than they may write.
     """
-    source = Project.objects.filter(pk=project_id).prefetch_related("buckets").first()
-    if source is None or not access.may_clone(actor=actor, project=source, at=at):
-        raise NotFound(access.NO_PROJECT)
+    source = original(actor=actor, project_id=project_id, at=at)
     script = script_cache.script_of(source)
     if _keeps_solutions(source, script, actor=actor, at=at):
         script = without_solutions(script)

@@ -92,6 +92,9 @@ def test_a_conversation_goes_from_begin_to_thanks(admin):
     ],
 )
 def test_a_respondent_that_cannot_be_is_refused_by_field(admin, body, violation):
+    """Rule 11.931."""
+    assert admin.post("/projects/999999/conversations", body).status_code == 404
+
     refused = begin(admin, project(admin, TEXT), body)
 
     assert refused.status_code == 400
