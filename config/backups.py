@@ -1,8 +1,11 @@
 """Backups of the whole installation: one file with a dump of the database and a manifest.
 
 All data is in the database, uploaded pictures included, so nothing else has to be kept except SECRET_KEY,
-which is not in the file. The file is a ZIP archive: `database.dump` in pg_dump's custom format, and
-`manifest.json`, which is written last. Both show the database at one moment, also while the site is in use.
+which is not in the file. Sign-ins are not in the file either: with their keys, a reader of the file could act
+as everybody who is signed in, and a restore would revive those that have ended since.
+
+The file is a ZIP archive: `database.dump` in pg_dump's custom format, and `manifest.json`, which is written
+last. Both show the database at one moment, also while the site is in use.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from config.servers import postgres_tool
 
 DUMP, MANIFEST = "database.dump", "manifest.json"
 FORMAT = 1
+SIGN_INS = ("django_session", "usersessions_usersession")  # tables that are empty in a backup
 MAX_MANIFEST = 1_048_576  # bytes
 CHUNK = 1_048_576  # bytes that are copied at once
 _TABLES = """
@@ -104,6 +108,7 @@ def _dump(archive: zipfile.ZipFile, *, at: datetime) -> Manifest:
         [[snapshot]] = own.execute("SELECT pg_export_snapshot()").fetchall()
         major = own.info.server_version // 10_000
         options = ["--format=custom", f"--snapshot={snapshot}", "--no-owner", "--no-privileges"]
+        options += [f"--exclude-table-data={name}" for name in SIGN_INS]
         with (
             _program("pg_dump", *options, major=major, own=own, stdout=subprocess.PIPE) as process,
             archive.open(DUMP, "w", force_zip64=True) as dump,
@@ -118,7 +123,7 @@ def _dump(archive: zipfile.ZipFile, *, at: datetime) -> Manifest:
             postgresql=major,
             fingerprint=recorded[0] if recorded else None,
             migrations=[name for (name,) in own.execute(_MIGRATIONS).fetchall()],
-            counts=_counts(own),
+            counts=_counts(own) | dict.fromkeys(SIGN_INS, 0),
         )
 
 
@@ -141,14 +146,17 @@ def restore(file: Path) -> Manifest:
                     raise CannotRestore(f"{file} is damaged.")
                 _load(archive, manifest, own)
                 _check_counts(manifest, _counts(own))
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, TypeError) as error:
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, TypeError, RecursionError) as error:
         raise CannotRestore(f"{file} is no backup, or it is damaged.") from error
     return manifest
 
 
 def _read_manifest(archive: zipfile.ZipFile) -> Manifest:
     with archive.open(MANIFEST) as stored:
-        return Manifest(**json.loads(stored.read(MAX_MANIFEST)))
+        manifest = Manifest(**json.loads(stored.read(MAX_MANIFEST)))
+    if not isinstance(manifest.counts, dict) or not isinstance(manifest.migrations, list):
+        raise TypeError("The manifest has other parts than `_dump` writes.")
+    return manifest
 
 
 def _check_program(manifest: Manifest) -> None:

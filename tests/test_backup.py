@@ -18,12 +18,14 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.test import Client
 from psycopg import sql
 
 from config import backups, secret_key, servers
-from tests.factories import WebhookFactory
+from tests.factories import UserFactory, WebhookFactory
 from tests.support.concurrency import wait_until
 from tests.support.processes import ROOT, environment
 from tests.support.surveys import scenario
@@ -56,6 +58,7 @@ def backup(tmp_path: Path) -> Path:
     webhook = WebhookFactory.create()
     webhook.sealed_secret = sealed_secrets.seal(SECRET, community_id=webhook.community_id)
     webhook.save()
+    Client().force_login(UserFactory.create())
     file = tmp_path / "all.backup"
     _say("backup", str(file))
     return file
@@ -157,6 +160,23 @@ def test_only_its_owner_reads_the_file_and_nothing_else_is_left(backup: Path) ->
     assert os.environ["SECRET_KEY"].encode() not in backup.read_bytes()
 
 
+def test_nobody_is_signed_in_after_a_restore(backup: Path, new_database: str) -> None:
+    """Rule 12.970."""
+    tables = [model._meta.db_table for model in apps.get_models() if "session" in model._meta.label_lower]
+    assert sorted(tables) == sorted(backups.SIGN_INS)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM django_session")
+        assert cursor.fetchone() == (1,)
+    name = urlsplit(new_database).path.removeprefix("/")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(connection.settings_dict, "NAME", name)
+        _say("restore", str(backup))
+
+    with closing(psycopg.connect(new_database)) as there:
+        for table in tables:
+            assert there.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+
 def test_an_existing_file_is_never_replaced(backup: Path) -> None:
     """Rule 12.560."""
     before = backup.read_bytes()
@@ -201,6 +221,7 @@ UNFIT: list[tuple[dict[str, object], str]] = [
     ({"format": 2}, "by a newer Colloquy (1.0.0): this one does not know its format"),
     ({"postgresql": 99}, "The backup is from PostgreSQL 99, and this server is the older"),
     ({"more": 1}, "is no backup, or it is damaged"),
+    ({"migrations": 5}, "is no backup, or it is damaged"),
     ({"counts": {"surveys_answer": 7}}, "Do not use this database."),
 ]
 

@@ -84,7 +84,7 @@ class PictureViewSet(CommunityViewSet):
     @once
     def create(self, request: Request, **kwargs: Any) -> Response:
         file = self.read(PictureIn)["content"]
-        throttling.require_upload(self.actor.community_id)
+        throttling.require_upload(community_id=self.actor.community_id, user_id=self.actor.user_id)
         row = uploads.upload(actor=self.actor, file=file, at=self.at)
         url = row.address
         return Response({"url": url, "width": row.width, "height": row.height, "size": row.size}, status=201)

@@ -38,7 +38,8 @@ from communities.ground.tiers import (
 )
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
-PICTURES_A_DAY = 1_000  # files that a community sends at most, refused and repeated ones included
+# Files that a community, and one person in it, sends at most, refused and repeated ones included.
+PICTURES_A_DAY, PICTURES_A_DAY_OF_ONE = 1_000, 500
 LIMIT_HEADER = "X-RateLimit-Limit"  # Rule 11.17 requires this header.
 SECONDS_BETWEEN_ATTEMPTS = 5.0  # The time between two attempts while Redis is down.
 
@@ -289,12 +290,13 @@ def take_for_token(conversation_id: uuid.UUID, *, community_id: int) -> Allowanc
     return _take(limit, MINUTE, *names) or outage.let_through(limit)
 
 
-def require_upload(community_id: int) -> None:
+def require_upload(*, community_id: int, user_id: int) -> None:
     """Count a file before it is read as a picture, which may take seconds of CPU. Raises Conflict."""
-    if take_surely(f"colloquy:pictures:{community_id}", PICTURES_A_DAY, seconds=DAY).is_used_up:
-        raise Conflict(
-            f"The community has sent {PICTURES_A_DAY:,} files of pictures within a day. Wait a while."
-        )
+    name = f"colloquy:pictures:{community_id}"
+    for who, most in ((f":{user_id}", PICTURES_A_DAY_OF_ONE), ("", PICTURES_A_DAY)):
+        if take_surely(f"{name}{who}", most, seconds=DAY).is_used_up:
+            sender = "You have" if who else "The community has"
+            raise Conflict(f"{sender} sent {most:,} files of pictures within a day. Wait a while.")
 
 
 def take_for_preflight(request: HttpRequest) -> Allowance:

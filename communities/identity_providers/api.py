@@ -11,10 +11,11 @@ from typing import Any
 
 import requests
 
-from communities.ground.outgoing import session
+from communities.ground.outgoing import session, time_limit
 from communities.identity_providers import platforms
 from communities.identity_providers.failures import PlatformUnavailable, TokenRefused
 
+SECONDS = 15.0  # for one answer, also if its headers come one byte at a time
 _SECONDS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
 
 
@@ -59,9 +60,9 @@ def unexpected(provider: str, reply: Reply) -> PlatformUnavailable:
 def _send(method: str, provider: str, url: str, **kwargs: Any) -> Reply:
     name = platforms.NAMES[provider]
     try:
-        with session() as each:
+        with time_limit(SECONDS), session() as each:
             response = each.request(method, platforms.address(provider, url), **kwargs)
-    except requests.RequestException as failure:
+    except (requests.RequestException, TimeoutError) as failure:
         raise PlatformUnavailable(f"{name} cannot be reached.") from failure
     if response.status_code == 429:
         wait = _wait(response.headers.get("Retry-After", ""))

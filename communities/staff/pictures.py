@@ -40,7 +40,7 @@ def upload(request: HttpRequest) -> JsonResponse:
     if actor is None or not (actor.has_role(Role.CREATOR) or actor.edits_given_projects):
         raise Http404
     try:
-        throttling.require_upload(actor.community_id)
+        throttling.require_upload(community_id=actor.community_id, user_id=actor.user_id)
         row = uploads.upload(actor=actor, file=request.body, at=timezone.now())
     except (Conflict, InvalidRequest, Unavailable) as refusal:
         statuses = {Conflict: 409, Unavailable: 503}

@@ -24,6 +24,7 @@ from surveys.chat.replies import Reply
 from surveys.engine.script import SCALES, Block, Option
 from surveys.engine.walk.answers import other_of
 from surveys.models import Project
+from surveys.services import public_messages
 from surveys.services.conversations import admission, moves, removal, unsent_answers
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import Respondent
@@ -130,10 +131,10 @@ def _vote_written(click: Click) -> Reply:
 
 
 def _voted(click: Click, project: Project, raw: Mapping[str, object]) -> Reply:
-    mark = admission.privacy_mark(project)  # The number of a message from before these marks is 0.
-    if click.reference.step not in (0, admission.privacy_number(project)):
-        raise Conflict(words.OTHER_PRIVACY)
-    respondent = replace(_respondent(click, project), told=mark)
+    if click.reference.step != admission.privacy_number(project):
+        public_messages.ask(project, at=click.at)  # a message from before these marks is drawn anew
+        return replies.private(screens.notice(words.OTHER_PRIVACY))
+    respondent = replace(_respondent(click, project), told=admission.privacy_mark(project))
     if _has_to_agree(click, project, respondent):
         return replies.private(screens.consent(project, platform_id=click.platform_id))
     try:

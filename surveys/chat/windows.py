@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from communities.chat_platform import limits
 from communities.chat_platform.references import Op
+from communities.ground import privacy_words
 from surveys.chat import words
 from surveys.chat.controls import References
 from surveys.chat.messages import FIELD_ID, Window
@@ -27,17 +28,22 @@ _LONGEST_NUMBER = 120  # digits, with decimals (rule 6.25) and some room for mis
 
 
 def draw(view: ConversationView, *, platform_id: str) -> Window:
-    """The window of the current question, with the text that was typed before."""
+    """The window of the current question, with the text that was typed before.
+
+    It says if an AI may ask about the text, because that may have changed since the conversation began.
+    """
     step = replace(view, escape=words.escape).step
     assert step is not None
     block = step.block
     to = References(view.conversation.pk, platform_id, block.id or 0, view.state.place)
     is_number = block.type == "open_numeric"
+    asks = view.asks_further and block.follow_ups and not step.follow_up
+    told = f"-# {privacy_words.AI_ASKS}\n\n" if asks else ""  # first, as a long text is clipped
     return Window(
         custom_id=to.to(Op.WRITTEN),
         title="Your answer",
         label=_LABELS.get(block.format or block.type, "Your answer"),
-        text=words.marked(block.words),
+        text=told + words.marked(block.words),
         value=unsent_answers.of(view).text,
         hint=defaults.help_of(block),
         placeholder=formats.example_of(block.format),

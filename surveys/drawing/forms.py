@@ -18,6 +18,7 @@ PAST = "_past"  # the field of these buttons, and the parameter of the address t
 ROWS = "rows"  # the field that names the questions of a group
 CONSENT = "consent"  # the box that is ticked before the first answer is stored
 TOLD = "told"  # the mark of what the page has told of privacy
+OWNER = "owner"  # the name under which the browser stores what is typed (`browsers.owner_of_typed`)
 SEND, REVISE = "send", "revise:"  # what the buttons of the review do; the block's id follows the second
 MAX_DIGITS = 4
 

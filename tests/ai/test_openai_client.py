@@ -7,8 +7,10 @@ import logging
 import os
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -42,6 +44,7 @@ from tests.support.ai.drafted import SCHEMAS, violations_of
 from tests.support.ai.loopback import ChatLoopback
 from tests.support.ai.request_rules import mismatches, problems_with_strict_schema
 from tests.support.cases import try_each
+from tests.support.webhooks.raw_endpoint import Peer, RawEndpoint, ok
 
 ROOT = Path(__file__).resolve().parents[2]
 OVERVIEW = AnalysisOverview("Tea", completion_count=3, conversation_count=4, blocks=[])
@@ -420,8 +423,31 @@ def test_a_body_without_end_is_cut_off(status: int) -> None:
         sdk = made(api_key=KEY, base_url=None)
         hooks = sdk._client._client.event_hooks
         sdk.close()
-        with httpx2.Client(transport=transport, event_hooks=hooks) as client:
-            with pytest.raises(httpx2.ReadError, match="too long"):
-                client.get("http://localhost")
+        client = httpx2.Client(transport=transport, event_hooks=hooks)
+        with closing(client), pytest.raises(httpx2.ReadError, match="too long"):
+            client.get("http://localhost")
+
+
+@pytest.mark.parametrize("start", [b"HTTP/1.1 200 OK\r\nX-Slow: ", ok(bytes(9_999))[:100]])
+def test_no_response_takes_longer_than_its_request_has(start: bytes) -> None:
+    """Rule 10.970."""
+
+    def one_byte_at_a_time(peer: Peer) -> None:
+        peer.read_request()
+        peer.send(ok())
+        peer.read_request()  # on the same connection
+        peer.send(start)
+        while True:
+            time.sleep(0.02)
+            peer.send(b"a")
+
+    clients: tuple[Any, ...] = (openai_client.ChatClient, ClaudeClient)
+    for made in clients:
+        with RawEndpoint(one_byte_at_a_time) as provider, closing(made(api_key=KEY, base_url=None)) as sdk:
+            client = sdk._client._client
+            assert client.post(provider.url, content=b"?").text == "ok"
+            began = time.monotonic()
             with pytest.raises(httpx2.ReadTimeout):
-                client.get("http://localhost", timeout=0)
+                client.post(provider.url, content=b"?", timeout=0.3)
+            assert time.monotonic() - began < 3
+            assert provider.connections == 1

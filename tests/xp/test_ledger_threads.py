@@ -12,6 +12,7 @@ from django.db import connection, transaction
 
 from communities.services.people import personal_data as membership_data
 from tests.factories import CommunityFactory, MemberFactory
+from tests.support.concurrency import BackgroundCall
 from tests.support.moments import NOON
 from tests.support.xp.ledger import Kind, award, chain, standing
 from xp.models import EarnedAchievement, RoleGrant, XpEntry
@@ -76,6 +77,20 @@ def test_concurrent_deductions_never_take_more_than_the_balance() -> None:
     taken = at_once([lambda: award(ann, -7).delta] * THREADS)
 
     assert sorted(taken) == [-7] * 14 + [-2] + [0] * 15
+    assert is_consistent(ann)
+
+
+def test_a_deduction_that_waits_for_a_gift_takes_of_the_gift() -> None:
+    """Rule 8.970."""
+    ann = MemberFactory.create()
+    award(ann, 0)
+
+    with transaction.atomic():
+        award(ann, 40)
+        deduction = BackgroundCall(lambda: award(ann, -10).balance_after)
+        assert deduction.waits_for_lock()
+
+    assert deduction.result() == 30
     assert is_consistent(ann)
 
 

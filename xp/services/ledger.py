@@ -26,23 +26,24 @@ MAX_NOTE_LENGTH = XpEntry._meta.get_field("note").max_length
 
 # Locks and reads the member's totals, changes them, and writes an entry with the result. `delta` is the
 # amount after a deduction has stopped at 0. An award for a past month (another server's clock, a retried
-# task) counts in the total only.
+# task) counts in the total only. All new totals come from `before`: of `standing` the UPDATE would first see
+# the row before a gift that has just been committed, and PostgreSQL would refuse a deduction of that gift.
 _AWARD = """
     WITH before AS (
-        SELECT standing.member_id, greatest(%s::bigint, -standing.xp_total) AS delta
+        SELECT standing.*, greatest(%s::bigint, -standing.xp_total) AS delta
         FROM communities_member member JOIN xp_standing standing ON standing.member_id = member.id
         WHERE member.id = %s AND member.community_id = %s
         FOR KEY SHARE OF member FOR UPDATE OF standing
     ), after AS (
         UPDATE xp_standing standing
-        SET xp_total = standing.xp_total + before.delta,
+        SET xp_total = before.xp_total + before.delta,
             xp_in_month = CASE
-                WHEN standing.month > %s::date THEN standing.xp_in_month
-                WHEN standing.month = %s::date THEN standing.xp_in_month + before.delta
+                WHEN before.month > %s::date THEN before.xp_in_month
+                WHEN before.month = %s::date THEN before.xp_in_month + before.delta
                 ELSE before.delta
             END,
-            month = greatest(standing.month, %s::date),
-            participation = greatest(standing.participation + %s::integer, 0)
+            month = greatest(before.month, %s::date),
+            participation = greatest(before.participation + %s::integer, 0)
         FROM before WHERE standing.member_id = before.member_id
         RETURNING standing.member_id, before.delta, standing.xp_total
     )

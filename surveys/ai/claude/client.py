@@ -20,7 +20,7 @@ from surveys.ai.models.client import (
     Call,
     ModelClient,
     Result,
-    bound_body,
+    bounded_client,
     cut_off,
     declined,
     empty,
@@ -84,10 +84,7 @@ class ProviderClient(ModelClient):
             api_key=api_key,
             base_url=base_url or DEFAULT_BASE_URL,
             max_retries=0,  # The SDK's own retries would sleep through any Retry-After.
-            # A redirect would take people's answers to another host.
-            http_client=anthropic.DefaultHttpxClient(
-                follow_redirects=False, event_hooks={"response": [bound_body]}
-            ),
+            http_client=bounded_client(anthropic.DefaultHttpxClient),
             open_telemetry={"traces": {"content_mode": "metadata_only"}},
         )
         weakref.finalize(self, self._client.close)

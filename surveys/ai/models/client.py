@@ -10,6 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -40,28 +41,57 @@ log = structlog.get_logger("colloquy.ai")
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
-def bound_body(response: httpx2.Response) -> None:
-    """Let a body end with an error after so many bytes, and after the time that its request had for one read.
+def bounded_client(kind: type[httpx2.Client]) -> httpx2.Client:
+    """A client that ends each response after so many bytes, and after the time that its request had for one
+    read. The SDKs read headers, bodies of errors, and results of bulks to their end.
 
-    The SDKs read bodies of errors, and of results of bulks, to their end.
+    It follows no redirects, which would take people's answers, and perhaps the key, to another host.
     """
-    seconds = response.request.extensions["timeout"]["read"]
-    response.stream = _BoundedStream(response.stream, seconds, is_error=response.is_error)  # type: ignore[arg-type]
+    hooks: dict[str, list[Callable[..., object]]] = {"request": [_begin_time], "response": [_bound_body]}
+    return kind(follow_redirects=False, event_hooks=hooks)
+
+
+_ends_at: ContextVar[float] = ContextVar("ends_at")  # of the request that this thread has sent
+
+
+def _begin_time(request: httpx2.Request) -> None:
+    _ends_at.set(time.monotonic() + request.extensions["timeout"]["read"])
+    request.extensions["trace"] = _bound_reads
+
+
+def _bound_reads(event: str, info: Mapping[str, Any]) -> None:
+    """Bound all reads from a connection that was just made. The timeout of the transport is for one read, and
+    a provider may send its headers one byte at a time.
+    """
+    if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+        return
+    stream = info["return_value"]
+    read = stream.read
+
+    def read_in_time(max_bytes: int, timeout: float | None = None) -> bytes:
+        left = _ends_at.get() - time.monotonic()
+        if left <= 0:
+            raise httpx2.ReadTimeout("The response took too long.")
+        received: bytes = read(max_bytes, left)
+        return received
+
+    stream.read = read_in_time
+
+
+def _bound_body(response: httpx2.Response) -> None:
+    most = MAX_RESPONSE_BYTES if response.is_error else MAX_BULK_BYTES
+    response.stream = _BoundedStream(response.stream, most)  # type: ignore[arg-type]
 
 
 class _BoundedStream(httpx2.SyncByteStream):
-    def __init__(self, stream: httpx2.SyncByteStream, seconds: float, *, is_error: bool) -> None:
-        self._stream = stream
-        self._ends_at = time.monotonic() + seconds
-        self._left = MAX_RESPONSE_BYTES if is_error else MAX_BULK_BYTES
+    def __init__(self, stream: httpx2.SyncByteStream, most: int) -> None:
+        self._stream, self._left = stream, most
 
     def __iter__(self) -> Iterator[bytes]:
         for part in self._stream:
             self._left -= len(part)
             if self._left < 0:
                 raise httpx2.ReadError("The response is too long.")
-            if time.monotonic() > self._ends_at:
-                raise httpx2.ReadTimeout("The response took too long.")
             yield part
 
     def close(self) -> None:
@@ -215,7 +245,6 @@ class ModelClient(ABC):
                 raw += chunk
                 if len(raw) > MAX_RESPONSE_BYTES:
                     raise RequestFailed(TOO_LONG)
-                # The SDK's timeout is for a single read, and starts again with every byte.
                 if self._clock() > ends_at:
                     raise httpx2.ReadTimeout("The response took too long.")
         return _parse_message(bytes(raw))

@@ -28,7 +28,7 @@ from surveys.ai.models.client import (
     Call,
     ModelClient,
     StreamedResponse,
-    bound_body,
+    bounded_client,
     cut_off,
     declined,
     empty,
@@ -116,10 +116,7 @@ class ChatClient(ModelClient):
             project="",
             base_url=base_url or DEFAULT_BASE_URL,
             max_retries=0,  # The SDK's own retries would sleep through any Retry-After.
-            # A redirect would take people's answers, and perhaps the key, to another host.
-            http_client=openai.DefaultHttpxClient(
-                follow_redirects=False, event_hooks={"response": [bound_body]}
-            ),
+            http_client=bounded_client(openai.DefaultHttpxClient),
         )
         weakref.finalize(self, self._client.close)
         self._headers = {} if api_key else {"Authorization": openai.omit}

@@ -182,6 +182,16 @@ def owner_of_typed(respondent: Respondent, conversation_id: uuid.UUID | None, *,
     return f"{_hashed(person)}.{_hashed(f'{slug}:conversation:{conversation_id}')}"
 
 
+def owner_in(name: str) -> str:
+    """The person of such a name, as a hash."""
+    return name[:_OWNER_LENGTH]
+
+
+def owners_of_typed(respondent: Respondent, *, slug: str) -> list[str]:
+    """The hashes of a person, and that of nobody: what was typed before a sign-in is theirs."""
+    return [*owners(respondent, slug=slug), _hashed(f"{slug}:person:None")]
+
+
 def _hashed(text: str) -> str:
     return salted_hmac("surveys.pages.typed_text", text).hexdigest()[:_OWNER_LENGTH]
 

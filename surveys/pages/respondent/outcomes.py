@@ -12,7 +12,7 @@ from surveys.drawing.parts import PastChange, Screen
 from surveys.drawing.widgets import Typed
 from surveys.engine.walk.runner import State
 from surveys.models import Project
-from surveys.pages.respondent import kept_forms, not_admitted, notices
+from surveys.pages.respondent import browsers, kept_forms, not_admitted, notices
 from surveys.pages.respondent.visit import Visit, block_of, posted_block
 from surveys.services.conversations import moves, places
 from surveys.services.conversations import service as conversations
@@ -150,7 +150,9 @@ def first_step(
 
 def _kept(visit: Visit, view: VisitorView) -> Typed | None:
     """The answer that the visitor typed before they had to sign in."""
-    kept = kept_forms.read(visit.request, slug=visit.project.slug)
+    slug = visit.project.slug
+    owners = browsers.owners_of_typed(visit.respondent, slug=slug)
+    kept = kept_forms.read(visit.request, slug=slug, owners=owners)
     block = None if kept is None else block_of(visit.project, kept)
     if kept is None or not screens.asks_first(view, block):
         return None

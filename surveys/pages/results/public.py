@@ -132,8 +132,11 @@ def _context(project: Project, shared: SharedResults, *, page: str) -> dict[str,
     noun = "vote" if project.is_poll else "response"
     board = shared.board
     selected = " that were selected" if board is not None and board.where else ""
+    count = plural(shared.conversation_count, noun)
+    if shared.hides_counts:
+        count = f"Fewer than {shared.least_answers} {noun}s"
     context: dict[str, object] = {
-        "subtitle": f"{plural(shared.conversation_count, noun)}{selected}",
+        "subtitle": f"{count}{selected}",
         "heading": board.title if board is not None else "",
         "weighting": words_of(shared.weighting, noun=noun),
         "counted_at": shared.counted_at,

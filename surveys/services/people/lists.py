@@ -53,6 +53,9 @@ def read(table: Table) -> PeopleList:
     faults: list[Fault] = []
     seen: dict[str, int] = {}
     for line, cells in table.rows:
+        if len(cells) > len(columns):
+            faults.append(Fault(line, "It has a cell beyond the last heading."))
+            continue
         row = {column: sent_text(cell) for column, cell in zip(columns, cells, strict=True) if column}
         person = ListedPerson(
             row.pop("name", ""),

@@ -44,6 +44,12 @@ class SharedResults:
     board: Dashboard | None = None
     weighting: Mapping[str, Any] | None = None
 
+    @property
+    def hides_counts(self) -> bool:
+        """Whether the dashboard selects so few responses that nobody is told how many."""
+        is_enough = anonymity.is_enough(self.conversation_count, least=self.least_answers)
+        return self.board is not None and not is_enough
+
 
 def find(*, token: uuid.UUID) -> Destination:
     """The project that shares its results under this token. Raises NotFound if no project does (any more)."""
@@ -106,7 +112,8 @@ def read(*, project: Project, at: datetime, board: Dashboard | None = None) -> S
         answered = sum(block["response_count"] for block in questions)
     has_texts = any(block["block_type"] == "open_text" for block in questions) and not is_narrowed
     sentiments = cache.sentiments(project=project) if has_texts else {}
-    if anonymity.is_enough(figures.conversation_count, least=least):
+    is_enough = anonymity.is_enough(figures.conversation_count, least=least)
+    if is_enough:
         protected = [
             anonymity.protected(
                 block,
@@ -125,7 +132,7 @@ def read(*, project: Project, at: datetime, board: Dashboard | None = None) -> S
         least,
         blocks,
         board,
-        figures.weighting,
+        figures.weighting if is_enough else None,
     )
 
 
@@ -135,8 +142,8 @@ def as_json(project: Project, results: SharedResults, *, at: datetime) -> dict[s
         "type": project.type,
         "status": "active" if project.is_live_at(at) else "inactive",
         "counted_at": results.counted_at,
-        "conversation_count": results.conversation_count,
-        "completion_count": results.completion_count,
+        "conversation_count": None if results.hides_counts else results.conversation_count,
+        "completion_count": None if results.hides_counts else results.completion_count,
         "response_count": results.response_count,
         "least_answers": results.least_answers,
         "blocks": results.blocks,

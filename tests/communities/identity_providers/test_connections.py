@@ -2,6 +2,7 @@
 
 import dataclasses
 import socket
+import time
 from typing import Any
 
 import pytest
@@ -9,8 +10,11 @@ import requests
 from pytest_django import Settings
 
 from communities.ground import outgoing as connections
+from communities.identity_providers import api
+from communities.identity_providers.failures import PlatformUnavailable
 from tests.support.cases import try_each
 from tests.support.identity_providers.server import Platforms
+from tests.support.webhooks.raw_endpoint import Peer, RawEndpoint
 
 
 def _resolves_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
@@ -89,6 +93,31 @@ def test_a_base_url_opens_nothing_once_it_is_gone(platforms: Platforms, settings
 
     with pytest.raises(requests.RequestException):
         connections.session().get(f"{platforms.url}/oauth2/v3/certs")
+
+
+def test_headers_that_come_byte_by_byte_end_in_time(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    """Rule 12.971."""
+    monkeypatch.setattr(api, "SECONDS", 0.3)
+
+    def slow(peer: Peer) -> None:
+        peer.read_request()
+        peer.send(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+        while True:
+            time.sleep(0.02)
+            peer.send(b"a")
+
+    with RawEndpoint(slow) as platform:
+        base = platform.url.removesuffix("/hook")
+        settings.SIGN_IN_PROVIDERS = {
+            name: dataclasses.replace(provider, base_url=base)
+            for name, provider in settings.SIGN_IN_PROVIDERS.items()
+        }
+        began = time.monotonic()
+        with pytest.raises(PlatformUnavailable):
+            api.post("chat", "https://discord.com/token", form={"code": "1"})
+        assert time.monotonic() - began < 3
 
 
 def test_redirects_are_not_followed(platforms: Platforms) -> None:

@@ -3,6 +3,7 @@
 import base64
 import io
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -150,6 +151,30 @@ def test_refused_and_repeated_files_count(caller: Caller, monkeypatch: pytest.Mo
     assert upload(caller, same).status_code == 409
     assert sent_by(Staff("creator", community=caller.community), same).status_code == 409
     assert upload(Caller("admin"), same).status_code == 201
+
+
+def test_one_person_leaves_files_to_others(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 1.970."""
+    monkeypatch.setattr(throttling, "PICTURES_A_DAY_OF_ONE", 2)
+    sent = [upload(caller, b"no picture").status_code for _ in range(3)]
+
+    assert sent == [400, 400, 409]
+    assert sent_by(Staff("creator", community=caller.community), b"no picture").status_code == 400
+
+
+def test_each_way_to_upload_counts_its_files() -> None:
+    """Rule 1.970."""
+    files = [
+        path for app in ("communities", "surveys", "xp") for path in (values.BASE_DIR / app).rglob("*.py")
+    ]
+    ways = [text for text in map(Path.read_text, files) if "uploads.upload(" in text]
+    readers = {path.name for path in files if "encoding.encode(" in path.read_text()}
+
+    assert len(ways) == 2
+    for text in ways:
+        assert text.count("require_upload(") == text.count("uploads.upload(") == 1
+        assert text.index("require_upload(") < text.index("uploads.upload(")
+    assert readers == {"uploads.py", "fetching.py"}  # a worker fetches
 
 
 def test_members_upload_nothing() -> None:

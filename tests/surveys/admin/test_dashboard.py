@@ -157,13 +157,16 @@ def test_the_shared_results_show_it_in_the_place_of_all(client: Client, project:
 
 
 def test_few_answers_of_a_selection_are_not_shared(client: Client, project: dict[str, Any]) -> None:
-    """Rule 6.380."""
+    """Rules 6.380, 6.970."""
     few = [each for each in MANY if each.colour == "red" and each.stars == 5]
     assert 0 < len(few) < 5
     keep(client, project, "colour", is_shared="on", where='colour = "red" AND stars = 5')
     page, told = shared(project)
     assert "Too few to show yet." in page.content.decode()
     assert told.json()["blocks"][0]["distribution"] is None
+    assert told.json()["conversation_count"] is told.json()["completion_count"] is None
+    assert "Fewer than 5 responses that were selected" in text_of(page)
+    assert f"{len(few)} response" not in text_of(page)
 
     keep(client, project, "stars", "age", is_shared="on", where='colour = "red"', weight_by="weight")
     page, told = shared(project)

@@ -88,15 +88,15 @@ def test_faulty_lines_are_named_and_left_out(staff: Staff) -> None:
     """Rule 12.204."""
     rows = (
         "Name,E-mail,Team\nA,a@example.org,x\nB,not an address,x\n,,x\nC,A@example.org,x\n"
-        f"{'N' * 201},,x\nD,d@example.org,{'y' * 501}\n"
+        f"{'N' * 201},,x\nD,d@example.org,{'y' * 501}\nE,e@example.org,x,y\n"
     )
 
     looked = text_of(send(staff, rows))
     file = send(staff, rows, "faults").content.decode("utf-8-sig").splitlines()
     send(staff, rows, "add")
 
-    assert "1 new, 0 known by their address, 5 faulty" in looked
-    assert [line.partition(",")[0] for line in file] == ["Line", "3", "4", "5", "6", "7"]
+    assert "1 new, 0 known by their address, 6 faulty" in looked
+    assert [line.partition(",")[0] for line in file] == ["Line", "3", "4", "5", "6", "7", "8"]
     assert "“not an address” is not an e-mail address." in file[1]
     assert {email for _, email, _ in listed()} == {"a@example.org"}
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
+from communities.ground.privacy_words import AI_ASKS
 from communities.models import ChatTask
-from surveys.models import Answer, Conversation
+from surveys.models import Answer, Block, Conversation, Project
 from surveys.services.conversations import further, moves, unsent_answers
 from surveys.services.conversations import service as conversations
 from tests.support.ai.loopback import Loopback
@@ -39,6 +41,7 @@ def marit(chat: Any, anthropic: Loopback) -> Any:
     for text in (text_of(chat.message()), marit.text):
         assert "who answered what. An AI may ask a further question about what you write" in text
     marit.press("Write answer")
+    assert AI_ASKS in str(marit.window)
     marit.write("The evenings")
     return marit
 
@@ -69,10 +72,28 @@ def test_the_message_becomes_the_question_by_itself(chat: Any, marit: Any) -> No
     assert marit.labels == ["Write answer", "Back", "Skip"]
     marit.press("Write answer")
     assert "value" not in marit.window["components"][-1]["component"]
+    assert AI_ASKS not in str(marit.window)
     marit.write("They end late")
     assert "Which colour?" in marit.text
     assert "An AI" not in marit.text
     assert list(stored().values()) == [[{"question": QUESTION, "answer": "They end late"}]]
+
+
+def test_the_window_says_that_an_ai_asks_if_that_was_not_so_at_the_start(
+    chat: Any, anthropic: Loopback
+) -> None:
+    """Rule 7.971."""
+    chat.open(CHANGE | {"follow_ups": None}, COLOUR)
+    marit = chat.agent()
+    marit.press("Answer", message=chat.message())
+    assert "An AI" not in marit.text
+    chat.community.bot_credits = 1
+    chat.community.save()
+    Block.objects.filter(type="open_text").update(follow_ups=1)
+    Project.objects.update(revision=F("revision") + 1)
+
+    marit.press("Write answer")
+    assert AI_ASKS in str(marit.window)
 
 
 def test_the_button_leads_to_the_question_too_and_it_can_be_skipped(marit: Any) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
 from communities.models import CommunitySettings
 from surveys.models import Conversation, Project
-from surveys.services import public_messages
 from tests.support.chat.agent import text_of
 from tests.support.surveys.participants import QUESTION
 
@@ -62,8 +60,6 @@ def test_a_message_that_told_of_another_privacy_takes_no_vote(chat: Any, change:
     marit.write("blue")
     assert "What was said about your answers has changed" in marit.text
     assert not Conversation.objects.exists()
-    chat.work()
-    public_messages.ask(Project.objects.get(), at=timezone.now())
     chat.work()
     marit.press("red", message=chat.message())
     assert Conversation.objects.count() == 1

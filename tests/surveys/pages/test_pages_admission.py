@@ -259,6 +259,17 @@ def test_what_was_typed_before_the_sign_in_is_there_afterwards(privacy_mode: str
     assert visitor.client.cookies[kept_forms.COOKIE].value == ""
 
 
+def test_what_was_typed_is_there_for_nobody_else() -> None:
+    """Rule 7.970."""
+    visitor = _typed_by_a_member_who_was_signed_out(_project(), {"value": "Because of the boats"})
+    visitor.client.force_login(scenario.member("Ben").user)
+
+    assert "Because of the boats" not in visitor.look().page
+
+    visitor.client.force_login(Member.objects.order_by("pk")[0].user)
+    assert "Because of the boats" in visitor.look().page
+
+
 def test_chosen_options_are_kept_too() -> None:
     delivery = {"audience": {"participation": "private"}}
     made = scenario.project(CHOICE, participation="private", delivery=delivery)

@@ -46,6 +46,16 @@ class TestInAFrame:
         assert made.conversations.count() == 1
         assert "as somebody else" in other.page
 
+    @pytest.mark.parametrize("mode", ["transparent", "semi-private", "anonymous"])
+    def test_the_page_says_that_the_site_around_could_see_the_answers(self, mode):
+        """Rule 7.972."""
+        made = scenario.project(TEXT, privacy_mode=mode)
+
+        told = "So could the site around this page." in Visitor(made, is_framed=True).look().page
+
+        assert told == (mode != "anonymous")
+        assert "the site around" not in Visitor(made).look().page
+
     def test_a_private_survey_admits_nobody_by_cookie(self):
         made = scenario.project(TEXT, participation="private")
         visitor = Visitor(made, is_framed=True)

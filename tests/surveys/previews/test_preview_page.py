@@ -231,7 +231,10 @@ def _down(*_: object) -> None:
 
 # --- The same page as respondents see ---------------------------------------------------------------
 
-SIGNED = re.compile(r'name="(csrfmiddlewaretoken|seal)" value="[^"]*"| data-owner="[^"]*"')
+SIGNED = re.compile(
+    r'name="(csrfmiddlewaretoken|seal)" value="[^"]*"| data-owner="[^"]*"'
+    r'|<input type="hidden" name="owner"[^>]*>'
+)
 HEAD = re.compile(r"<meta (property|name=\"(description|robots|twitter:card)\")[^>]*>")
 ADDRESS = re.compile(r"(action|hx-post)=\"[^\"]*\"")
 HONEYPOT = re.compile(r'<div class="honeypot".*?</div>')
