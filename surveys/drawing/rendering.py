@@ -11,7 +11,7 @@ from django.template import loader
 
 from surveys.drawing.parts import AnswersAs, PastChange, Screen
 from surveys.drawing.theme import Page
-from surveys.drawing.words import WORDS
+from surveys.drawing.words import words_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _context(
     return {
         "page": page,
         "screen": screen,
-        "words": WORDS,
+        "words": words_now(),
         "hidden": hidden,
         "answers_as": answers_as,
         "is_fragment": is_fragment,

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from communities import services as communities
+from communities.ground.translation import number as in_digits
+from communities.ground.translation import say
 from communities.services.pictures.copies import Copy
 from surveys.engine.language import markup
 from surveys.engine.language.piping import PROMPT_VARIABLES, tokens
@@ -52,7 +54,7 @@ class Level:
 
     @property
     def summary(self) -> str:
-        return f"Level {self.number}, {self.missing}"
+        return say("Level {n}, {missing}", n=self.number, missing=self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def missed(project: Project) -> str:
     settings = communities.get_settings(community_id=project.community_id)
     if settings.gives_xp and "give_xp" in kinds:
         return settings.name_of_xp
-    return "rewards" if kinds - {"give_xp"} else ""
+    return say("rewards") if kinds - {"give_xp"} else ""
 
 
 def shown(view: WalkView, block: Block) -> Block:
@@ -100,7 +102,7 @@ def shown(view: WalkView, block: Block) -> Block:
     named = {token.lower() for text in (source.prompt, source.description or "") for token in tokens(text)}
     if not named & XP_TOKENS:
         return block
-    prompt = f"Members of the community get {markup.escape(view.context.xp_name)} here."
+    prompt = say("Members of the community get {xp} here.", xp=markup.escape(view.context.xp_name))
     return replace(block, prompt=prompt, description=None)
 
 
@@ -143,7 +145,9 @@ def at_the_end(view: WalkView, *, is_news: bool) -> Earned | None:
     block = next((block for block in view.outro if block.action_kind == "give_xp"), None)
     at_end = view.context.given.get(block.id or 0, 0) if block else 0
     words = block.words if block and at_end else markup.escape(_xp_sentence(xp, name))
-    in_all = f"With what you earned on the way: {xp:,} {name} in all." if at_end not in (0, xp) else ""
+    in_all = ""
+    if at_end not in (0, xp):
+        in_all = say("With what you earned on the way: {n} {xp} in all.", n=in_digits(xp), xp=name)
     return Earned(_xp(xp, name, words), in_all, _level(view, xp, name, is_news), others, later)
 
 
@@ -153,11 +157,13 @@ def _xp(given: int, name: str, words: str = "") -> Prize:
 
 def _amount(given: int, name: str) -> str:
     sign = "+" if given > 0 else "\N{MINUS SIGN}"
-    return f"{sign}{abs(given):,} {name}"
+    return f"{sign}{in_digits(abs(given))} {name}"
 
 
 def _xp_sentence(given: int, name: str) -> str:
-    return f"You have earned {given:,} {name}." if given > 0 else f"{-given:,} {name} taken away."
+    if given > 0:
+        return say("You have earned {n} {xp}.", n=in_digits(given), xp=name)
+    return say("{n} {xp} taken away.", n=in_digits(-given), xp=name)
 
 
 def _level(view: WalkView, xp: int, name: str, is_news: bool) -> Level | None:
@@ -176,8 +182,10 @@ def _level(view: WalkView, xp: int, name: str, is_news: bool) -> Level | None:
         had=f"{had:.2f}",
         gained=f"{reached - had:.2f}",
         is_new=is_new and is_news,
-        missing=f"{levels.to_next(total):,} {name} to level {number + 1}",
-        month=f"{standing.month:,} {name} this month",
+        missing=say(
+            "{n} {xp} to level {level}", n=in_digits(levels.to_next(total)), xp=name, level=number + 1
+        ),
+        month=say("{n} {xp} this month", n=in_digits(standing.month), xp=name),
     )
 
 
@@ -210,7 +218,7 @@ def _described(project: Project, numbers: Mapping[int, Block] | Sequence[int]) -
 def _achievement(
     block: Block, number: int, described: Mapping[int, Achievement], pictures: Pictures
 ) -> Prize:
-    name = described[number].name if number in described else f"Achievement {number}"
+    name = described[number].name if number in described else say("Achievement {n}", n=number)
     return Prize(ACHIEVEMENT, name, _picture(block, number, described, pictures))
 
 
