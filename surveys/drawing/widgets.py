@@ -429,6 +429,12 @@ def said(block: Block, reply: Reply | None) -> Said:
     text, chosen = answers.text_as_read(block, reply), list(answers.chosen_options(block, reply or {}))
     if block.format == "date" and is_date(written := answers.display_text(block, reply)):
         text = day_in_words(date.fromisoformat(written))
+    if (other := answers.other_of(reply)) is not None:  # what was written says little without its option
+        texts = [
+            f"{each.display_text}: {other[1]}" if each.id == other[0] else each.display_text
+            for each in chosen
+        ]
+        text = ", ".join(texts)
     option = chosen[0] if len(chosen) == 1 and block.type != "ranking" else None
     if block.type in SCALES and text and (words := spoken_point(block, str((reply or {})["number"]))):
         return Said(words, point_in_words(block, str((reply or {})["number"])), is_sign_alone=True)
