@@ -139,7 +139,9 @@ def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastCh
 
 def _thanks(view: WalkView, otherwise: str) -> tuple[str, str]:
     """The closing words, and the text below them."""
-    return (view.thanks.prompt, view.thanks.description or "") if view.thanks else (otherwise, "")
+    if view.thanks is None:
+        return otherwise, ""
+    return rewards.in_own_words(view.thanks.prompt), view.thanks.description or ""
 
 
 def stored_votes(project: Project, *, at: datetime) -> Votes:

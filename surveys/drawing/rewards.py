@@ -13,12 +13,13 @@ from communities import services as communities
 from communities.ground.translation import number as in_digits
 from communities.ground.translation import say
 from communities.services.pictures.copies import Copy
-from surveys.engine.language import markup
+from surveys.engine.language import markup, piping
 from surveys.engine.language.piping import PROMPT_VARIABLES, tokens
 from surveys.engine.script import Block, Script
 from surveys.models import Project
 from surveys.services.conversations.view import WalkView
 from surveys.services.scripts import cache as script_cache
+from surveys.services.scripts import outro
 from xp import levels
 from xp.models import Achievement
 from xp.services import achievements
@@ -78,6 +79,11 @@ class Earned:
         parts += [markup.plain(prize.words) or prize.title for prize in self.others]
         parts += [self.later] if self.later else []
         return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts)
+
+
+def in_own_words(text: str) -> str:
+    """A text of the outro: in the page's language if nobody has edited it."""
+    return piping.Authored(say(text)) if text in outro.OWN_TEXTS else text
 
 
 def missed(project: Project) -> str:
@@ -145,6 +151,8 @@ def at_the_end(view: WalkView, *, is_news: bool) -> Earned | None:
     block = next((block for block in view.outro if block.action_kind == "give_xp"), None)
     at_end = view.context.given.get(block.id or 0, 0) if block else 0
     words = block.words if block and at_end else markup.escape(_xp_sentence(xp, name))
+    if block and at_end and _source(view.script, block).prompt == outro.XP_GIVEN:
+        words = markup.escape(_xp_sentence(at_end, name))
     in_all = ""
     if at_end not in (0, xp):
         in_all = say("With what you earned on the way: {n} {xp} in all.", n=in_digits(xp), xp=name)
@@ -208,7 +216,7 @@ def _achievements_and_roles(view: WalkView) -> list[Prize]:
         else:
             prizes.append(_achievement(block, number, described, pictures))
     roles = [block for block in view.outro if block.action_kind == "give_role"]
-    return [*prizes, *(Prize(ROLE, words=block.words) for block in roles)]
+    return [*prizes, *(Prize(ROLE, words=in_own_words(block.words)) for block in roles)]
 
 
 def _described(project: Project, numbers: Mapping[int, Block] | Sequence[int]) -> Mapping[int, Achievement]:
@@ -236,5 +244,10 @@ def _number(script: Script, block: Block) -> int:
     """Return the achievement's number from the script; the block as respondents see it does not contain
     it.
     """
-    source = next((each for each in (*script.blocks, *script.outro) if each.id == block.id), block)
-    return (source.action_config and source.action_config.xp_role_id) or 0
+    config = _source(script, block).action_config
+    return (config and config.xp_role_id) or 0
+
+
+def _source(script: Script, block: Block) -> Block:
+    """A block as the script has it."""
+    return next((each for each in (*script.blocks, *script.outro) if each.id == block.id), block)

@@ -104,7 +104,7 @@ class StepWidget:
     group: str = ""
     description: str = ""
     do: str = "answer"
-    button: str = "Continue"
+    button: str = ""
     is_statement: bool = False
     is_group: bool = False
     is_long: bool = False
@@ -254,6 +254,7 @@ def draw_group(
         block_id=blocks[0].id,
         prompt=title,
         control=FIELDS + "rows.html",
+        button=say(defaults.CONTINUE),
         is_group=True,
         is_long=len(title) > LONG_PROMPT,
         can_go_back=can_go_back,

@@ -73,7 +73,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "choose": "Choose one",
         "sign": "Change between plus and minus",
         "full": "That is the most you can choose. Take one away to choose another.",
-        "own_text": "Your own answer for",
+        "own_text": "Your own answer for “{option}”",
         "left": "{n} characters left",
         "over": "{n} characters too many",
         "up": "Move {item} up",

@@ -24,6 +24,7 @@ from surveys.models import Project
 from surveys.pages.respondent import not_admitted, notices
 from surveys.services.conversations import admission, places
 from surveys.services.results import poll
+from surveys.services.scripts import outro
 from tests.support.cases import try_each
 from tests.support.surveys import scenario
 from tests.support.surveys.visitor import Visitor
@@ -68,7 +69,14 @@ def _texts() -> set[str]:
     labels = [each.label for module in (endings, notices, not_admitted) for each in _actions(module)]
     written = [text for each in formats.FORMATS.values() for text in (each.help, each.problem)]
     tables = [*poll._WHEN_SEEN.values(), poll._ONCE_CLOSED, *notices._OVER.values()]
-    others = [admission.DEACTIVATED, places.WORDS, defaults.SKIP, *defaults.NPS_ENDS, translation.NUMBER]
+    others = [
+        admission.DEACTIVATED,
+        places.WORDS,
+        *outro.OWN_TEXTS,
+        defaults.SKIP,
+        *defaults.NPS_ENDS,
+        translation.NUMBER,
+    ]
     others += [
         notices._FULL_NEW,
         notices._FULL_BEGUN,
@@ -146,7 +154,9 @@ class _Marked(dict[str, str]):
             return None
         if text.startswith("j "):  # how dates are written
             return "Y"
-        return f"⟦{text}⟧" if text in KEYS else text
+        if text not in KEYS:
+            return text
+        return f"⟦{text.replace('{option}', '⟧{option}⟦').replace('{name}', '⟧{name}⟦')}⟧"
 
 
 class _Bare(HTMLParser):
@@ -194,6 +204,9 @@ ALL: list[dict[str, Any]] = [
     {"type": "open_numeric", "min": 1, "max": 5000, "whole": True},
     {"type": "open_text", "format": "email"},
     {"type": "open_text", "format": "date"},
+    {"type": "rating", "group": AUTHORED},
+    {"type": "rating", "group": AUTHORED},
+    {"type": "content_block", "video_url": "https://youtu.be/aqz-KE-bpKQ"},
     {"type": "open_text"},
 ]
 
@@ -222,7 +235,9 @@ def test_a_page_has_no_text_of_ours_that_is_not_translated(monkeypatch: pytest.M
 
 def _project(*blocks: dict[str, Any], **fields: Any) -> Project:
     prompted = [{"prompt": AUTHORED, **block} for block in blocks]
-    return scenario.project(*prompted, name=AUTHORED, thanks=AUTHORED, **fields)
+    return scenario.project(
+        *prompted, name=AUTHORED, thanks="Thank you! Your answers have been saved.", **fields
+    )
 
 
 def _reader(made: Project, **options: Any) -> Visitor:
@@ -237,15 +252,17 @@ def _survey(**fields: Any) -> Iterator[str]:
     visitor = _reader(made).look()
     yield visitor.response.content.decode()
     yield visitor.send().response.content.decode()  # without consent
-    for block in scenario.script(made).blocks:
+    blocks = scenario.script(made).blocks
+    rows = {f"row-{each.id}": "2" for each in blocks if each.group}
+    for block in [each for each in blocks if f"row-{each.id}" not in [*rows][1:]]:
         refused = {"value": "x@", "consent": visitor_consent(visitor)}
         yield visitor.send(**refused).response.content.decode()
         ids = [str(option.id) for option in block.options]
         value = {"email": "a@example.org", "date": "1990-05-01"}.get(block.format or "", "2")
         ranks = {f"rank-{each}": n for n, each in enumerate(ids, start=1)}
         chosen = ids[:2] if block.type == "multi_punch" else ids[1:2]
-        sent: dict[str, Any] = {**refused, "option": chosen, "value": value, **ranks}
-        yield visitor.send(**sent).response.content.decode()
+        sent: dict[str, Any] = {**refused, "option": chosen, "value": value, **ranks, **rows}
+        yield visitor.send("answer" if block.asks else "go", **sent).response.content.decode()
     yield visitor.send("send").response.content.decode()
     for do in ("copy", "mail", "look", "hide"):
         yield visitor.send(do, email="nobody").response.content.decode()
