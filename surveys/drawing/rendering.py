@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -87,6 +88,8 @@ def token(request: HttpRequest) -> str:
     """
     is_good = getattr(request, "csrf_processing_done", False)
     sent: str = request.POST.get("csrfmiddlewaretoken", "") if is_good else ""
+    # A browser without the cookie gets a new secret. Django draws its 32 signs one by one.
+    request.META.setdefault("CSRF_COOKIE", secrets.token_hex(16))
     return sent or get_token(request)
 
 

@@ -90,10 +90,10 @@ def told_in_words(project: Project) -> str:
     before the first answer.
     """
     is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
-    name = "members_read_this" if is_open else "team_reads_this"
     asks = admission.asks_further(project, script_cache.script_of(project))
     words = words_now()
-    told = [words["is_anonymous" if project.is_anonymous else name], *([words["ai_asks"]] if asks else [])]
+    who = words.members_read_this if is_open else words.team_reads_this
+    told = [words.is_anonymous if project.is_anonymous else who, *([words.ai_asks] if asks else [])]
     return " ".join([*told, privacy_words.deleted_after(project.keep_responses_days)]).rstrip()
 
 

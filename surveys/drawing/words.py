@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime
 from functools import cache
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 from django.utils import dateformat, translation
 
 from communities.ground import privacy_words
-from communities.ground.translation import ENGLISH, in_language, language, say
+from communities.ground.translation import in_language, language, say
 
 WORDS: Mapping[str, str] = MappingProxyType(
     {
@@ -110,9 +110,9 @@ WORDS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def words_now() -> Mapping[str, str]:
-    """The texts in the current language."""
-    return WORDS if language() == ENGLISH else _words_in(language())
+def words_now() -> SimpleNamespace:
+    """The texts in the current language, as attributes: templates find these faster than items."""
+    return _words_in(language())
 
 
 def time_in_words(moment: datetime) -> str:
@@ -131,9 +131,9 @@ def _formatted(moment: date, pattern: str) -> str:
 
 
 @cache
-def _words_in(tag: str) -> Mapping[str, str]:
+def _words_in(tag: str) -> SimpleNamespace:
     with in_language(tag):
-        return MappingProxyType({name: say(text) for name, text in WORDS.items()})
+        return SimpleNamespace(**{name: say(text) for name, text in WORDS.items()})
 
 
 WELCOME_BACK = "Welcome back, you were here."
