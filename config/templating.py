@@ -79,8 +79,8 @@ def environment(**options: Any) -> jinja2.Environment:
     escapes = {"autoescape": _escapes}
     created = jinja2.Environment(**options | layout | escapes | {"undefined": jinja2.StrictUndefined})
     # The addresses are cached, because the address of a static file does not change at runtime.
-    created.globals |= {"static": cache(static), "url": reverse, "language": language}
-    created.filters |= {"rich": rich, "amount": amount, "attributes_of": attributes_of, "said": say}
+    created.globals |= {"static": cache(static), "url": reverse, "language": language, "say": say}
+    created.filters |= {"rich": rich, "amount": amount, "attributes_of": attributes_of}
     return created
 
 

@@ -24,9 +24,12 @@ _language = ContextVar("the language of our texts", default=ENGLISH)
 
 
 def language_of(tag: str) -> str:
-    """The language of our texts for a reader of `tag`: `de` for `de-AT`, and `en` where we have no other."""
+    """The language of our texts for a tag, or for the first one of an Accept-Language header.
+
+    It is `de` for `de-AT`, and `en` where we have no other.
+    """
     language = tag[:2].lower()
-    return language if language in LANGUAGES and tag[2:3] in ("", "-", "_") else ENGLISH
+    return language if language in LANGUAGES and tag[2:3] in ("", "-", "_", ",", ";") else ENGLISH
 
 
 @contextmanager

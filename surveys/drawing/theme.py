@@ -150,7 +150,7 @@ def page_of(
     if ACCENT in chosen:
         presentation = {**presentation, "accent_color": chosen[ACCENT]}
     language = tag_of(locale)
-    lang = language or language_of(reads.partition(",")[0].partition(";")[0].strip())
+    lang = language or language_of(reads)
     address = _address(project.slug)
     theme = _number(presentation, "theme_id", THEMES)
     own = brand_of(presentation, brand or {})

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from communities.ground import translation
@@ -32,7 +33,7 @@ from tests.support.surveys.visitor import Visitor
 OTHERS = translation.LANGUAGES[1:]
 KEYS = translation.catalog("de").keys()
 OF_PLACES = re.compile(r"\{\w+\}")
-SAID = re.compile(r'"([^"]+)"\|said')
+SAID = re.compile(r'say\("([^"]+)"\)')
 SAME = {"Okay", "Error", "Question", "Test.", "j F Y, H:i", "six"}  # in some languages
 AUTHORED = "שלום"  # has no letter of ours
 
@@ -61,6 +62,14 @@ def test_numbers_have_the_separators_of_the_language() -> None:
         assert say("A text of an author: {this}") == "A text of an author: {this}"
     with in_language("den"):  # another language, Slavey
         assert say("Continue") == "Continue"
+
+
+def test_an_error_page_is_in_the_first_language_of_the_browser(client: Client) -> None:
+    """Rule 6.944."""
+    page = client.get("/s/unknown/more/", headers={"Accept-Language": "fr-CH,de;q=0.9"}).content.decode()
+
+    assert '<html lang="fr"' in page
+    assert "Cette page est introuvable." in page
 
 
 def _texts() -> set[str]:
@@ -92,7 +101,7 @@ def _texts() -> set[str]:
         *others,
         *(text for two in tables for text in two),
     }
-    for template in [Path("templates/base.html"), *Path("templates/respondent").rglob("*.html")]:
+    for template in [*Path("templates").glob("*.html"), *Path("templates/respondent").rglob("*.html")]:
         found |= {*SAID.findall(template.read_text("utf-8"))}
     for folder in ("communities", "surveys"):
         for path in Path(folder).rglob("*.py"):
