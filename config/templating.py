@@ -15,6 +15,7 @@ from django.urls import reverse
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 
+from communities.ground.translation import language, say
 from communities.ground.words import amount
 from surveys.drawing.rich_text import attributes_of, rich
 
@@ -78,7 +79,7 @@ def environment(**options: Any) -> jinja2.Environment:
     escapes = {"autoescape": _escapes}
     created = jinja2.Environment(**options | layout | escapes | {"undefined": jinja2.StrictUndefined})
     # The addresses are cached, because the address of a static file does not change at runtime.
-    created.globals |= {"static": cache(static), "url": reverse}
+    created.globals |= {"static": cache(static), "url": reverse, "language": language, "say": say}
     created.filters |= {"rich": rich, "amount": amount, "attributes_of": attributes_of}
     return created
 

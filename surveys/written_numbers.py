@@ -8,6 +8,8 @@ from unicodedata import category
 
 from django.utils.formats import get_format, get_format_modules
 
+from communities.ground.translation import say
+
 _SIGNS = str.maketrans({"\N{MINUS SIGN}": "-", "\N{FIGURE DASH}": "-", "\N{EN DASH}": "-"})
 _SPACED = re.compile(r"(?<=\d)[ \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}'’](?=\d{3}(?!\d))")
 _OTHER = {",": ".", ".": ","}
@@ -67,7 +69,11 @@ def read(text: str, *, language: str) -> str:
         decimal = Decimal(cleaned.replace(",", "."))
         either, other = f"{decimal.normalize():f}", f"{decimal * 1000:.0f}"
         raise UnclearNumber(
-            f"This can be read as {written(either, language=language)} or {other}. Please write one of these."
+            say(
+                "This can be read as {either} or {other}. Please write one of these.",
+                either=written(either, language=language),
+                other=other,
+            )
         )
     try:
         is_number = not number.strip() or Decimal(number).is_finite()
@@ -75,8 +81,10 @@ def read(text: str, *, language: str) -> str:
         is_number = False
     if not is_number or "_" in number:
         raise UnclearNumber(
-            f"This is not a number. Please write it with digits, "
-            f"for example {written(_EXAMPLE, language=language)}."
+            say(
+                "This is not a number. Please write it with digits, for example {example}.",
+                example=written(_EXAMPLE, language=language),
+            )
         )
     return number
 

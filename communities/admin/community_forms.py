@@ -52,7 +52,9 @@ class CommunityForm(forms.Form):
         max_length=35,
         required=False,
         label="Language",
-        help_text="A language tag, such as en-GB. AI writes in this language if the answers are in none.",
+        help_text="A language tag, such as en-GB. AI writes in this language if the answers are in none. "
+        "Survey pages speak it if it is English, French, German, Portuguese or Spanish; without one, they "
+        "speak the reader’s.",
     )
     time_zone = TextField(
         max_length=64,

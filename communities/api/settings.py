@@ -121,7 +121,9 @@ class SettingsShape(serializers.Serializer[CommunitySettings]):
     locale = LanguageTag(
         allow_null=True,
         max_length=35,
-        help_text="A BCP 47 language tag that begins with a known language, such as `en` or `pt-BR`.",
+        help_text="A BCP 47 language tag that begins with a known language, such as `en` or `pt-BR`. Survey "
+        "pages have their own texts in English, French, German, Portuguese or Spanish: in this language, "
+        "and with null in the reader's.",
     )
     time_zone = TimeZone(
         max_length=64,

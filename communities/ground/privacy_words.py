@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from communities.ground.words import plural
+from communities.ground.translation import count
 
 QUESTION = "Who sees who answered what?"
 AI_ASKS = "An AI may ask a further question about what you write."
@@ -40,4 +40,8 @@ OF_NEW = {"no": TRANSPARENT, "yes": ANONYMOUS, "more_anonymous": ANONYMOUS_BY_DA
 
 def deleted_after(days: int | None) -> str:
     """A sentence that says when answers are deleted; empty if they are kept."""
-    return "" if days is None else f"Answers are deleted after {plural(days, 'day')}."
+    return (
+        ""
+        if days is None
+        else count(days, "Answers are deleted after {n} day.", "Answers are deleted after {n} days.")
+    )

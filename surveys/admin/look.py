@@ -21,6 +21,7 @@ from communities.forms.pictures import ColourField
 from communities.ground import brands
 from communities.ground.actors import Role
 from communities.ground.form_fields import TextField
+from communities.ground.translation import in_language
 from communities.ground.web_addresses import MAX_LENGTH
 from communities.models import Community
 from communities.staff import acting
@@ -209,8 +210,9 @@ def _drawn(walk: view.VisitorView, community: Community, brand: Mapping[str, str
     frame = theme.page_of(
         project=walk.project, community=community, locale=community.locale, is_framed=False, brand=brand
     )
-    screen = screens.first(walk, frame, votes=lambda block, has_voted: None)
-    response = rendering.page(replace(frame, address=""), screen, Hidden(seal="", csrf=""))
+    with in_language(frame.lang):
+        screen = screens.first(walk, frame, votes=lambda block, has_voted: None)
+        response = rendering.page(replace(frame, address=""), screen, Hidden(seal="", csrf=""))
     security.allow_own_frames(response)
     return response
 

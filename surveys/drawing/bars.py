@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from communities.ground.words import percent, percents, plural
-from surveys.drawing.widgets import emoji, spoken_point, typed_of
+from communities.ground.translation import count, number, say
+from communities.ground.words import percent, percents
+from surveys.drawing.widgets import emoji, point_in_words, spoken_point, typed_of
 from surveys.engine.script import SCALES, Block
-from surveys.engine.walk import defaults
 from surveys.engine.walk.answers import Reply
 from surveys.services.results.poll import PollResults
 
@@ -51,12 +51,18 @@ def draw_results(block: Block, results: PollResults, *, own: Reply | None, is_ov
         return _scale(block, results, chosen, is_over)
     votes = [results.by_option.get(option.id or 0, 0) for option in block.options]
     bars = [
-        _bar(option.display_text, emoji(option), count, results, str(option.id) in chosen)
-        for option, count in zip(block.options, votes, strict=True)
+        _bar(option.display_text, emoji(option), votes_for_it, results, str(option.id) in chosen)
+        for option, votes_for_it in zip(block.options, votes, strict=True)
     ]
     bars += [
-        _bar(f"{option.display_text} (removed)", emoji(option), count, results, str(option.id) in chosen)
-        for option, count in results.for_removed
+        _bar(
+            say("{option} (removed)", option=option.display_text),
+            emoji(option),
+            votes_for_it,
+            results,
+            str(option.id) in chosen,
+        )
+        for option, votes_for_it in results.for_removed
     ]
     if block.type != "multi_punch":
         bars = _adding_up(bars, results.voters)
@@ -66,8 +72,12 @@ def draw_results(block: Block, results: PollResults, *, own: Reply | None, is_ov
 def voters(results: PollResults) -> str:
     """A sentence with the number of people who voted in a closed poll."""
     if results.is_withheld:
-        return f"Fewer than {results.least_answers} people voted."
-    return f"{plural(results.voters, 'person', 'people')} voted." if results.voters else "Nobody voted."
+        return say("Fewer than {n} people voted.", n=results.least_answers)
+    return (
+        count(results.voters, "{n} person voted.", "{n} people voted.")
+        if results.voters
+        else say("Nobody voted.")
+    )
 
 
 def _scale(block: Block, results: PollResults, chosen: frozenset[str], is_over: bool) -> ResultsView:
@@ -75,7 +85,7 @@ def _scale(block: Block, results: PollResults, chosen: frozenset[str], is_over: 
     by_value = {option.value: option for option in block.options}
     bars = []
     for point in range(low, high + 1):
-        text, sign = defaults.words_of_point(block, str(point)), emoji(by_value.get(str(point)))
+        text, sign = point_in_words(block, str(point)), emoji(by_value.get(str(point)))
         bar = _bar(text, sign, results.by_number.get(point, 0), results, str(point) in chosen)
         if words := spoken_point(block, str(point)):
             bar = replace(bar, emoji="", spoken=words)
@@ -83,7 +93,7 @@ def _scale(block: Block, results: PollResults, chosen: frozenset[str], is_over: 
     summary = _voters(results, is_over)
     if results.voters:
         mean = sum(point * votes for point, votes in results.by_number.items()) / results.voters
-        summary = f"{summary}, {mean:.1f} on average"
+        summary = say("{votes}, {mean} on average", votes=summary, mean=number(round(mean, 1)))
     return ResultsView(block.prompt, _adding_up(bars, results.voters), summary)
 
 
@@ -101,9 +111,9 @@ def _adding_up(bars: Sequence[ResultBar], voters: int) -> list[ResultBar]:
 
 def _voters(results: PollResults, is_over: bool) -> str:
     if results.voters:
-        return plural(results.voters, "vote")
+        return count(results.voters, "{n} vote", "{n} votes")
     if results.is_withheld and is_over:
-        return f"Fewer than {results.least_answers} people voted, so no votes are shown"
+        return say("Fewer than {n} people voted, so no votes are shown", n=results.least_answers)
     if results.is_withheld:
-        return f"Shown once there are {results.least_answers} votes"
-    return "Nobody voted" if is_over else "No votes yet"
+        return say("Shown once there are {n} votes", n=results.least_answers)
+    return say("Nobody voted") if is_over else say("No votes yet")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
+from communities.ground.translation import say
 from surveys.drawing import bars, past, rewards
 from surveys.drawing.bars import ResultsView
 from surveys.drawing.parts import Action, Copy, Ending, Link, PastChange, Progress, Reviewed, Screen, Votes
@@ -100,7 +101,7 @@ def end(
 
 
 def _end_of_survey(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
-    title, text = _thanks(view, "Thank you! That was the last question.")
+    title, text = _thanks(view, say("Thank you! That was the last question."))
     return Screen(
         ending=Ending(title, text, actions=_actions(view), is_over=True),
         progress=Progress(100),
@@ -115,7 +116,7 @@ def _end_of_survey(view: WalkView, *, votes: Votes, note: str, past_change: Past
 
 def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
     question, reply, before = poll_question(view)
-    title, below = _thanks(view, "Thank you for voting.")
+    title, below = _thanks(view, say("Thank you for voting."))
     ahead = (text for block in view.texts_ahead() for text in (block.words, videos.link(block.video_url)))
     text = _joined(filter(None, [below, *ahead]))
     asked = question
@@ -123,7 +124,7 @@ def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastCh
         asked = replace(question, prompt=view.present(before, question).prompt)
     results = draw_votes(as_title(asked), votes(question, True), own=reply, is_over=not view.is_open)
     if results is None and view.is_open:
-        text = text or "The results can be seen here once the poll is closed."
+        text = text or say("The results can be seen here once the poll is closed.")
     return Screen(
         ending=Ending(title, text, actions=_actions(view), is_over=True),
         note=note,
@@ -138,7 +139,9 @@ def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastCh
 
 def _thanks(view: WalkView, otherwise: str) -> tuple[str, str]:
     """The closing words, and the text below them."""
-    return (view.thanks.prompt, view.thanks.description or "") if view.thanks else (otherwise, "")
+    if view.thanks is None:
+        return otherwise, ""
+    return rewards.in_own_words(view.thanks.prompt), view.thanks.description or ""
 
 
 def stored_votes(project: Project, *, at: datetime) -> Votes:

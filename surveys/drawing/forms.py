@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from django.http import HttpRequest, QueryDict
 
 from communities.ground.ids import id_of
+from communities.ground.translation import say
 from surveys import written_numbers
 from surveys.drawing.widgets import Typed
 from surveys.engine.intake.reader import MAX_BLOCKS
@@ -21,6 +22,16 @@ TOLD = "told"  # the mark of what the page has told of privacy
 OWNER = "owner"  # the name under which the browser stores what is typed (`browsers.owner_of_typed`)
 SEND, REVISE = "send", "revise:"  # what the buttons of the review do; the block's id follows the second
 MAX_DIGITS = 4
+
+
+_UNRANKED = {  # by whether only the best are ranked, and an answer is required
+    (True, True): "Choose your best {count}.",
+    (True, False): "Choose your best {count}, or press “{skip}”.",
+    (False, True): "Put the items in order.",
+    (False, False): "Put the items in order, or press “{skip}”.",
+}
+_RANK_SOME = "Choose {count} items: give each number from 1 to {count} once."
+_RANK_ALL = "Rank every item: give each number from 1 to {count} once."
 
 
 class BadForm(ValueError):
@@ -77,7 +88,7 @@ def _chosen(block: Block, sent: QueryDict) -> Mapping[str, object]:
     chosen, text = _ids(sent.getlist("option")), _clean(sent.get("other", "")).strip()
     other_id = block.other.id if block.other else None
     if 0 in chosen and block.answer_style == "select_menu":  # what was typed into a long menu
-        raise BadForm("Choose one from the list. Nothing in the list is called what you typed.")
+        raise BadForm(say("Choose one from the list. Nothing in the list is called what you typed."))
     is_meant = block.type == "multi_punch" or not chosen
     if text and is_meant and other_id is not None and other_id not in chosen:
         chosen.append(other_id)
@@ -150,16 +161,14 @@ def _ranking(block: Block, sent: QueryDict) -> list[int]:
             continue
         rank = int(written) if _is_rank(written) else 0
         if rank in by_rank:
-            raise BadForm(f"Two items have the number {rank}. Give each number once.")
+            raise BadForm(say("Two items have the number {rank}. Give each number once.", rank=rank))
         by_rank[rank] = option.id or 0
     counted = block.rank_top_n or len(block.options)
     is_best = counted < len(block.options)
     if not by_rank:  # no skip either: the order in which the items are shown looks like an answer
-        wanted = f"Choose your best {counted}" if is_best else "Put the items in order"
-        raise BadForm(f"{wanted}{'' if block.required else f', or press “{defaults.SKIP}”'}.")
-    if by_rank and sorted(by_rank) != list(range(1, counted + 1)):
-        start = f"Choose {counted} items" if is_best else "Rank every item"
-        raise BadForm(f"{start}: give each number from 1 to {counted} once.")
+        raise BadForm(say(_UNRANKED[is_best, bool(block.required)], count=counted, skip=say(defaults.SKIP)))
+    if sorted(by_rank) != list(range(1, counted + 1)):
+        raise BadForm(say(_RANK_SOME if is_best else _RANK_ALL, count=counted))
     return [by_rank[rank] for rank in sorted(by_rank)]
 
 

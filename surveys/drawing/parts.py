@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
-from django.utils import dateformat
-
 from communities.ground import privacy_words
 from surveys.drawing.bars import ResultsView
 from surveys.drawing.past import Past, PastStep
 from surveys.drawing.rewards import Earned, Prize
 from surveys.drawing.widgets import LONG_PROMPT, StepWidget
+from surveys.drawing.words import time_in_words
 from surveys.engine.script import Block
 from surveys.services.results.poll import PollResults
 
@@ -122,7 +121,7 @@ class Ending:
 
     @property
     def moment_in_words(self) -> str:
-        return dateformat.format(self.moment, "j F Y, H:i") if self.moment else ""
+        return time_in_words(self.moment) if self.moment else ""
 
 
 # The votes on a poll's question, for a visitor who `has_voted` or not; None if they may not see them.
@@ -197,6 +196,10 @@ class Screen:
     past_change: PastChange = PastChange.REPLACED
     latest: PastStep | None = None
     past: Callable[[int | None], Past] = lambda before: Past()
+
+    @property
+    def closes_in_words(self) -> str:
+        return time_in_words(self.closes_at) if self.closes_at else ""
 
 
 def notice(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
+from communities.ground.translation import say
 from surveys.drawing import rewards, widgets
 from surveys.engine.intake import videos
 from surveys.engine.language import markup, piping
-from surveys.engine.walk import answers
+from surveys.engine.walk import answers, groups
 from surveys.services.conversations.view import Exchange, WalkView
 
 MAX_PAST_STEPS = 50  # on one page (rule 6.40)
@@ -63,11 +65,26 @@ def past_of(view: WalkView, before: int | None, *, count: int | None = None) -> 
     count = view.past_count if count is None else count
     end = count if before is None else max(1, min(before, count))
     first = max(0, end - MAX_PAST_STEPS)
-    steps = [step_of(view, exchange) for exchange in view.history(first, end)]
+    screens = groupby(view.history(first, end), lambda each: groups.first_index(view.script, each.block))
+    steps = [_of_screen(view, list(exchanges)) for _, exchanges in screens]
     if sum(step.size for step in steps) > MAX_PAST_CHARACTERS:
         steps = [_shortened(step) for step in steps]
     later = min(end + MAX_PAST_STEPS, count) if end < count else None
     return Past(steps, earlier=first or None, later=later)
+
+
+def _of_screen(view: WalkView, exchanges: Sequence[Exchange]) -> PastStep:
+    """The past step of one question, or of the rows of a group: under its title, each with its answer."""
+    steps = [step_of(view, each) for each in exchanges]
+    if len(steps) == 1:
+        return steps[0]
+    title = piping.Authored(markup.escape(exchanges[0].block.group or ""))
+    rows = [
+        f"{prompt}{' ' if prompt.endswith(('?', ':', '.', '!', '…')) else ': '}{step.reply or say('Skipped')}"
+        for step, each in zip(steps, exchanges, strict=True)
+        for prompt in [markup.plain(each.block.prompt)]
+    ]
+    return PastStep(steps[-1].block_id, title, "\n".join(rows))
 
 
 def step_of(view: WalkView, exchange: Exchange) -> PastStep:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from django.template import loader
 
 from surveys.drawing.parts import AnswersAs, PastChange, Screen
 from surveys.drawing.theme import Page
-from surveys.drawing.words import WORDS
+from surveys.drawing.words import words_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ def token(request: HttpRequest) -> str:
     """
     is_good = getattr(request, "csrf_processing_done", False)
     sent: str = request.POST.get("csrfmiddlewaretoken", "") if is_good else ""
+    # A browser without the cookie gets a new secret. Django draws its 32 signs one by one.
+    request.META.setdefault("CSRF_COOKIE", secrets.token_hex(16))
     return sent or get_token(request)
 
 
@@ -102,7 +105,7 @@ def _context(
     return {
         "page": page,
         "screen": screen,
-        "words": WORDS,
+        "words": words_now(),
         "hidden": hidden,
         "answers_as": answers_as,
         "is_fragment": is_fragment,

@@ -10,13 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from communities import services as communities
+from communities.ground.translation import number as in_digits
+from communities.ground.translation import say
 from communities.services.pictures.copies import Copy
-from surveys.engine.language import markup
+from surveys.engine.language import markup, piping
 from surveys.engine.language.piping import PROMPT_VARIABLES, tokens
 from surveys.engine.script import Block, Script
 from surveys.models import Project
 from surveys.services.conversations.view import WalkView
 from surveys.services.scripts import cache as script_cache
+from surveys.services.scripts import outro
 from xp import levels
 from xp.models import Achievement
 from xp.services import achievements
@@ -52,7 +55,7 @@ class Level:
 
     @property
     def summary(self) -> str:
-        return f"Level {self.number}, {self.missing}"
+        return say("Level {n}, {missing}", n=self.number, missing=self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,11 @@ class Earned:
         return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts)
 
 
+def in_own_words(text: str) -> str:
+    """A text of the outro: in the page's language if nobody has edited it."""
+    return piping.Authored(say(text)) if text in outro.OWN_TEXTS else text
+
+
 def missed(project: Project) -> str:
     """The name of the rewards that non-members cannot get here; empty if the project gives nothing."""
     script = script_cache.script_of(project)
@@ -89,7 +97,7 @@ def missed(project: Project) -> str:
     settings = communities.get_settings(community_id=project.community_id)
     if settings.gives_xp and "give_xp" in kinds:
         return settings.name_of_xp
-    return "rewards" if kinds - {"give_xp"} else ""
+    return say("rewards") if kinds - {"give_xp"} else ""
 
 
 def shown(view: WalkView, block: Block) -> Block:
@@ -100,7 +108,7 @@ def shown(view: WalkView, block: Block) -> Block:
     named = {token.lower() for text in (source.prompt, source.description or "") for token in tokens(text)}
     if not named & XP_TOKENS:
         return block
-    prompt = f"Members of the community get {markup.escape(view.context.xp_name)} here."
+    prompt = say("Members of the community get {xp} here.", xp=markup.escape(view.context.xp_name))
     return replace(block, prompt=prompt, description=None)
 
 
@@ -143,7 +151,11 @@ def at_the_end(view: WalkView, *, is_news: bool) -> Earned | None:
     block = next((block for block in view.outro if block.action_kind == "give_xp"), None)
     at_end = view.context.given.get(block.id or 0, 0) if block else 0
     words = block.words if block and at_end else markup.escape(_xp_sentence(xp, name))
-    in_all = f"With what you earned on the way: {xp:,} {name} in all." if at_end not in (0, xp) else ""
+    if block and at_end and _source(view.script, block).prompt == outro.XP_GIVEN:
+        words = markup.escape(_xp_sentence(at_end, name))
+    in_all = ""
+    if at_end not in (0, xp):
+        in_all = say("With what you earned on the way: {n} {xp} in all.", n=in_digits(xp), xp=name)
     return Earned(_xp(xp, name, words), in_all, _level(view, xp, name, is_news), others, later)
 
 
@@ -153,11 +165,13 @@ def _xp(given: int, name: str, words: str = "") -> Prize:
 
 def _amount(given: int, name: str) -> str:
     sign = "+" if given > 0 else "\N{MINUS SIGN}"
-    return f"{sign}{abs(given):,} {name}"
+    return f"{sign}{in_digits(abs(given))} {name}"
 
 
 def _xp_sentence(given: int, name: str) -> str:
-    return f"You have earned {given:,} {name}." if given > 0 else f"{-given:,} {name} taken away."
+    if given > 0:
+        return say("You have earned {n} {xp}.", n=in_digits(given), xp=name)
+    return say("{n} {xp} taken away.", n=in_digits(-given), xp=name)
 
 
 def _level(view: WalkView, xp: int, name: str, is_news: bool) -> Level | None:
@@ -176,8 +190,10 @@ def _level(view: WalkView, xp: int, name: str, is_news: bool) -> Level | None:
         had=f"{had:.2f}",
         gained=f"{reached - had:.2f}",
         is_new=is_new and is_news,
-        missing=f"{levels.to_next(total):,} {name} to level {number + 1}",
-        month=f"{standing.month:,} {name} this month",
+        missing=say(
+            "{n} {xp} to level {level}", n=in_digits(levels.to_next(total)), xp=name, level=number + 1
+        ),
+        month=say("{n} {xp} this month", n=in_digits(standing.month), xp=name),
     )
 
 
@@ -200,7 +216,7 @@ def _achievements_and_roles(view: WalkView) -> list[Prize]:
         else:
             prizes.append(_achievement(block, number, described, pictures))
     roles = [block for block in view.outro if block.action_kind == "give_role"]
-    return [*prizes, *(Prize(ROLE, words=block.words) for block in roles)]
+    return [*prizes, *(Prize(ROLE, words=in_own_words(block.words)) for block in roles)]
 
 
 def _described(project: Project, numbers: Mapping[int, Block] | Sequence[int]) -> Mapping[int, Achievement]:
@@ -210,7 +226,7 @@ def _described(project: Project, numbers: Mapping[int, Block] | Sequence[int]) -
 def _achievement(
     block: Block, number: int, described: Mapping[int, Achievement], pictures: Pictures
 ) -> Prize:
-    name = described[number].name if number in described else f"Achievement {number}"
+    name = described[number].name if number in described else say("Achievement {n}", n=number)
     return Prize(ACHIEVEMENT, name, _picture(block, number, described, pictures))
 
 
@@ -228,5 +244,10 @@ def _number(script: Script, block: Block) -> int:
     """Return the achievement's number from the script; the block as respondents see it does not contain
     it.
     """
-    source = next((each for each in (*script.blocks, *script.outro) if each.id == block.id), block)
-    return (source.action_config and source.action_config.xp_role_id) or 0
+    config = _source(script, block).action_config
+    return (config and config.xp_role_id) or 0
+
+
+def _source(script: Script, block: Block) -> Block:
+    """A block as the script has it."""
+    return next((each for each in (*script.blocks, *script.outro) if each.id == block.id), block)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from communities.ground import privacy_words
+from communities.ground.translation import say
 from surveys.drawing import forms, past, rewards, widgets
 from surveys.drawing.bars import ResultsView, draw_results
 from surveys.drawing.parts import (
@@ -23,7 +24,7 @@ from surveys.drawing.parts import (
 from surveys.drawing.past import PastStep
 from surveys.drawing.theme import Page
 from surveys.drawing.widgets import StepWidget, Typed, typed_ahead, typed_of
-from surveys.drawing.words import WORDS
+from surveys.drawing.words import words_now
 from surveys.engine.language import markup
 from surveys.engine.language.piping import Authored
 from surveys.engine.script import SCALES, Block
@@ -62,7 +63,7 @@ def first(
     """
     view = at_first(marked(view))
     if view.step is None:
-        return notice(title="There is nothing to ask yet.", text="Please come back later.")
+        return notice(title=say("There is nothing to ask yet."), text=say("Please come back later."))
     past_change = PastChange.KEPT if error or note or consent_error else PastChange.REPLACED
     screen = step(view, page, typed=typed, error=error, note=note, past_change=past_change, ahead=ahead)
     if consent := consent_of(view.project):
@@ -89,9 +90,10 @@ def told_in_words(project: Project) -> str:
     before the first answer.
     """
     is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
-    name = "members_read_this" if is_open else "team_reads_this"
     asks = admission.asks_further(project, script_cache.script_of(project))
-    told = [WORDS["is_anonymous" if project.is_anonymous else name], *([WORDS["ai_asks"]] if asks else [])]
+    words = words_now()
+    who = words.members_read_this if is_open else words.team_reads_this
+    told = [words.is_anonymous if project.is_anonymous else who, *([words.ai_asks] if asks else [])]
     return " ".join([*told, privacy_words.deleted_after(project.keep_responses_days)]).rstrip()
 
 

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from communities.ground import brands
 from communities.ground.brands import Look
+from communities.ground.translation import ENGLISH, in_language, language_of, say
 from communities.models import Community
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
@@ -31,6 +32,7 @@ _NO_COLOURS = dict.fromkeys(("accent_color", "background_color", "background_url
 # Of the themes, by day: `survey.css` has them too.
 ACCENTS = ("4b4fcc", "02736e", "8437b2", "bf2352", "995600", "137738", "016baa", "393d48")
 LOGO_ROOM = (144, 40)  # pixels, at most
+_POLL, _SURVEY = "A poll by {community}.", "A short conversation by {community}."
 _NO_LOOK = Look()
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
@@ -69,9 +71,9 @@ class Logo:
 class Page:
     """The frame around a step. `address` is the URL that its forms post to.
 
-    The interface of the page is English. `text_attributes` belong to the elements with texts of the author or
-    a respondent. Their `lang` is the language of the script, and empty if no language was chosen. Then screen
-    readers read numbers in English, the language `lang`.
+    `lang` is the language of the community's surveys, else the reader's (rule 6.944). `text_attributes`
+    belong to the elements with texts of the author or a respondent. Their `lang` is the language of the
+    script, and empty if the community has chosen none.
     """
 
     title: str
@@ -110,7 +112,7 @@ class Page:
 PLAIN = Page(
     title="",
     description="",
-    lang="en",
+    lang=ENGLISH,
     text_attributes=OF_NO_LANGUAGE,
     theme=1,
     interviewer=INTERVIEWERS[0],
@@ -132,13 +134,14 @@ def page_of(
     privacy_url: str | None = None,
     brand: Mapping[str, str | None] | None = None,
     embedded: Mapping[str, str] = MappingProxyType({}),
+    reads: str = "",
 ) -> Page:
     """Return the look of a project's page. Numbers beyond the last theme or interviewer wrap around.
 
     `at` is the time of a visit: other pages than those of visitors are not listed, nor is a page that nobody
     could answer on yet. `brand` is that of the community. Pictures of a brand take one statement.
     `embedded` are the parameters of a frame's address, by which the site around it chooses a theme and an
-    accent.
+    accent. `reads` is the header Accept-Language, for a community that has chosen no language.
     """
     presentation = project.presentation or {}
     chosen = _chosen(embedded) if is_framed else {}
@@ -146,17 +149,20 @@ def page_of(
         presentation = {**presentation, **_NO_COLOURS, "theme_id": int(chosen[THEME])}
     if ACCENT in chosen:
         presentation = {**presentation, "accent_color": chosen[ACCENT]}
-    language = _language(locale)
+    language = tag_of(locale)
+    lang = language or language_of(reads)
     address = _address(project.slug)
     theme = _number(presentation, "theme_id", THEMES)
     own = brand_of(presentation, brand or {})
     copy_of = copies.in_community(community.pk, [own["logo_url"], own["background_url"]])
     look = _look(own, theme, copy_of.get(own["background_url"]))
     logo = copy_of.get(own["logo_url"])
+    with in_language(lang):
+        description = say(_POLL if project.is_poll else _SURVEY, community=community.name)
     return Page(
         title=project.name,
-        description=f"{'A poll' if project.is_poll else 'A short conversation'} by {community.name}.",
-        lang=language or "en",
+        description=description,
+        lang=lang,
         text_attributes=_text_attributes(language),
         theme=theme,
         interviewer=interviewer_of(presentation),
@@ -223,7 +229,7 @@ def _text_attributes(language: str) -> Markup:
     return Markup('lang="{}" dir="auto"').format(language)
 
 
-def _language(locale: str | None) -> str:
+def tag_of(locale: str | None) -> str:
     """The language tag of a locale; empty for no locale, and for a locale that is no tag."""
     tag = (locale or "").replace("_", "-")
     return tag if _LANGUAGE_TAG.fullmatch(tag) else ""

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from types import MappingProxyType
 from typing import Any
 
 from emoji import demojize
 
+from communities.ground.translation import language, say
 from communities.services.pictures.copies import Copy
 from surveys import written_numbers
+from surveys.drawing.words import day_in_words
 from surveys.engine.intake import videos
 from surveys.engine.intake.fields import MAX_OTHER_TEXT, MAX_VALUE
 from surveys.engine.intake.videos import Video
+from surveys.engine.language.values import is_date
 from surveys.engine.script import CHOICES, SCALES, STATEMENTS, Block, Option
 from surveys.engine.walk import answers, defaults, formats
 from surveys.engine.walk.answers import MAX_TEXT, Reply
@@ -100,7 +104,7 @@ class StepWidget:
     group: str = ""
     description: str = ""
     do: str = "answer"
-    button: str = "Continue"
+    button: str = ""
     is_statement: bool = False
     is_group: bool = False
     is_long: bool = False
@@ -208,9 +212,9 @@ def draw(
         if any(option.image_url for option in block.options):
             common |= _with_pictures(block, common, pictures)
         if follow_up:
-            common["help"] = ASKED_BY_AI
+            common["help"] = say(ASKED_BY_AI)
         if is_locked:
-            common |= {"is_locked": True, "is_optional": False, "do": "go", "help": LOCKED}
+            common |= {"is_locked": True, "is_optional": False, "do": "go", "help": say(LOCKED)}
     return StepWidget(**common)  # type: ignore[arg-type]
 
 
@@ -250,6 +254,7 @@ def draw_group(
         block_id=blocks[0].id,
         prompt=title,
         control=FIELDS + "rows.html",
+        button=say(defaults.CONTINUE),
         is_group=True,
         is_long=len(title) > LONG_PROMPT,
         can_go_back=can_go_back,
@@ -391,7 +396,7 @@ def _star(choice: Choice, n: int, count: int) -> Choice:
 
 
 def _stars(n: int, count: int) -> str:
-    return f"{n} of {count} stars"
+    return say("{n} of {all} stars", n=n, all=count)
 
 
 def spoken_point(block: Block, value: str) -> str:
@@ -405,21 +410,35 @@ def spoken_point(block: Block, value: str) -> str:
 def spoken(option: Option | None, *, most: int) -> str:
     """The words for a point of a scale that is shown as an emoji only; empty for a point with words.
 
-    `😞` as the first of five is “disappointed face, 1 of 5”. The words are English, like all texts of
-    the page itself.
+    `😞` as the first of five is “disappointed face, 1 of 5”.
     """
     if option is None or option.label or not option.emoji:
         return ""
-    shows = demojize(emoji(option), delimiters=("", "")).replace("_", " ").strip(" :")
-    return f"{shows}, {option.value} of {most}"
+    shows = demojize(emoji(option), delimiters=("", ""), language=language()).replace("_", " ").strip(" :")
+    return say("{sign}, {n} of {all}", sign=shows, n=option.value, all=most)
+
+
+def point_in_words(block: Block, value: str) -> str:
+    """A point of a scale as people read it (`defaults.words_of_point`)."""
+    if stars := defaults.stars_of(block, value):
+        return say("{n} of {all} ★", n=stars[0], all=stars[1])
+    return defaults.words_of_point(block, value)
 
 
 def said(block: Block, reply: Reply | None) -> Said:
     """A reply in the list of past steps, as the control of its block showed it."""
     text, chosen = answers.text_as_read(block, reply), list(answers.chosen_options(block, reply or {}))
+    if block.format == "date" and is_date(written := answers.display_text(block, reply)):
+        text = day_in_words(date.fromisoformat(written))
+    if (other := answers.other_of(reply)) is not None:  # what was written says little without its option
+        texts = [
+            f"{each.display_text}: {other[1]}" if each.id == other[0] else each.display_text
+            for each in chosen
+        ]
+        text = ", ".join(texts)
     option = chosen[0] if len(chosen) == 1 and block.type != "ranking" else None
     if block.type in SCALES and text and (words := spoken_point(block, str((reply or {})["number"]))):
-        return Said(words, text, is_sign_alone=True)
+        return Said(words, point_in_words(block, str((reply or {})["number"])), is_sign_alone=True)
     return Said(text, emoji(option))
 
 
@@ -438,6 +457,8 @@ def _describe(choices: list[Choice], ends: Sequence[str]) -> None:
 
 def _ends(block: Block) -> Sequence[str]:
     left, centre, right = defaults.ends_of(block)
+    if block.type == "nps":
+        left, right = say(left), say(right)
     if not (left or centre or right):
         return ()
     return (left, centre, right) if centre else (left, right)

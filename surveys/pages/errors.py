@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 from communities.accounts.middleware import AREA as ACCOUNT_AREA
 from communities.gate.envelope import RETRY_AFTER_OUTAGE
 from communities.ground.errors import Unavailable
+from communities.ground.translation import ENGLISH, in_language
 from surveys.drawing import theme
 
 
@@ -51,6 +52,8 @@ def unavailable(retry_after: int, request: HttpRequest) -> HttpResponse:
 
 
 def _page(template: str, status: int, request: HttpRequest) -> HttpResponse:
-    """The account area has texts of its own, because nobody answers a survey there."""
-    context = {"page": theme.PLAIN, "is_account": request.path.startswith(ACCOUNT_AREA)}
-    return HttpResponse(loader.get_template(template).render(context), status=status)
+    """The account area has texts of its own, in English, because nobody answers a survey there."""
+    is_account = request.path.startswith(ACCOUNT_AREA)
+    context = {"page": theme.PLAIN, "is_account": is_account}
+    with in_language(ENGLISH if is_account else request.META.get("HTTP_ACCEPT_LANGUAGE", "")):
+        return HttpResponse(loader.get_template(template).render(context), status=status)

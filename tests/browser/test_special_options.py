@@ -48,13 +48,13 @@ def test_a_text_of_ones_own_is_asked_for_while_its_option_is_chosen(windows, che
     own = page.get_by_label("Your own answer for “Other”")
 
     expect(own).to_be_hidden()
-    page.get_by_text("Other", exact=True).click()
+    page.locator(".option", has_text="Other").click()
     expect(own).to_be_focused()
     page.keyboard.type("Mahjong")
     check_accessibility(page)
     page.get_by_text("chess").click()
     expect(own).to_be_hidden()
-    page.get_by_text("Other", exact=True).click()
+    page.locator(".option", has_text="Other").click()
     expect(own).to_have_value("Mahjong")
     go_on(page)
     expect(page.get_by_text("Prompt 1.")).to_be_visible()
@@ -69,7 +69,7 @@ def test_a_missing_text_of_ones_own_is_asked_for_at_its_field(windows):
     options = [*(f"game {n}" for n in range(9)), OTHER]
     made = scenario.project({"type": "single_punch", "options": options}, {"type": "open_text"})
     page = windows.open(f"/s/{made.slug}", phone=True)
-    page.get_by_text("Other", exact=True).click()
+    page.locator(".option", has_text="Other").click()
     go_on(page)
 
     own = page.get_by_label("Your own answer for “Other”")

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from communities.ground.errors import InvalidRequest, refuse
+from communities.ground.translation import in_language
 from surveys.admin.frame import ProjectPage, open_project
 from surveys.admin.preview import page as previewed
 from surveys.admin.script.requests import Json, answer, script_json
@@ -41,6 +42,11 @@ def preview(request: HttpRequest, project_id: int) -> HttpResponseBase:
     except InvalidRequest as refusal:
         raise Http404(refusal.message) from None
     page = _page(opened, template)
+    with in_language(page.lang):
+        return _respond(request, current, page)
+
+
+def _respond(request: HttpRequest, current: Preview, page: Page) -> HttpResponseBase:
     is_htmx = request.headers.get("HX-Request") == "true"
     if request.method != "POST":
         screen, needs_page = previewed.show(current, page), True

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from communities.ground.translation import say
 from surveys.engine.language.piping import Authored
 
 YOUTUBE, VIMEO = "YouTube", "Vimeo"
@@ -67,7 +68,9 @@ class Video:
 def link(address: str | None) -> str:
     """A link to the page of a video, in Markdown, where there is no player; empty without a video."""
     video = read(address or "")
-    return Authored(f"[▶ Watch the video on {video.site}]({video.address})") if video else ""
+    if video is None:
+        return ""
+    return Authored(f"[▶ {say('Watch the video on {site}', site=video.site)}]({video.address})")
 
 
 def origins(addresses: Iterable[str]) -> frozenset[str]:

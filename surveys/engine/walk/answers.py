@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from communities.ground.sent_text import is_unstorable, sent_text
+from communities.ground.translation import number as in_digits
+from communities.ground.translation import say
 from surveys.engine.intake.fields import MAX_NUMBER, MAX_OTHER_TEXT
 from surveys.engine.language.values import Value, day_in_words, json_bytes, plain_digits
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Violation
@@ -70,7 +72,7 @@ def parse(block: Block, raw: Mapping[str, object]) -> Reply:
         return reply
     assert block.other is not None
     if not text:
-        message = f"Write your answer to “{block.other.display_text}”."
+        message = say("Write your answer to “{option}”.", option=block.other.display_text)
         raise InvalidAnswer("other_text", "required", message)
     return {**reply, OTHER: {"option_id": block.other.id, "text": text}}
 
@@ -90,7 +92,7 @@ def _other_text(raw: Mapping[str, object]) -> str:
         raise InvalidAnswer("other_text", "invalid_type", "`other_text` must be text.")
     text = sent_text(text)
     if len(text) > MAX_OTHER_TEXT:
-        message = f"`other_text` must have at most {MAX_OTHER_TEXT:,} characters."
+        message = say("`other_text` must have at most {most} characters.", most=MAX_OTHER_TEXT)
         raise InvalidAnswer("other_text", "too_long", message)
     if is_unstorable(text):
         message = "`other_text` must not contain null characters or unpaired surrogates."
@@ -123,7 +125,9 @@ def parse_choice(block: Block, raw: Mapping[str, object]) -> Reply:
 
 def _skip(block: Block, *, is_explicit: bool) -> Reply:
     if block.required:
-        raise InvalidAnswer("skip" if is_explicit else "value", "required", "This question needs an answer.")
+        raise InvalidAnswer(
+            "skip" if is_explicit else "value", "required", say("This question needs an answer.")
+        )
     return SKIPPED
 
 
@@ -134,12 +138,16 @@ def _text(block: Block, key: str, raw: object) -> Reply:
     if not text:
         return _skip(block, is_explicit=False)
     if is_unstorable(text):
-        message = "The answer must not contain null characters or unpaired surrogates."
+        message = say("The answer must not contain null characters or unpaired surrogates.")
         raise InvalidAnswer("value", "invalid", message)
     if len(text) > MAX_TEXT:
-        raise InvalidAnswer("value", "too_long", f"The answer is longer than {MAX_TEXT:,} characters.")
+        message = say("The answer is longer than {most} characters.", most=in_digits(MAX_TEXT))
+        raise InvalidAnswer("value", "too_long", message)
     if 6 * len(text) > MAX_TEXT_BYTES and json_bytes(text) > MAX_TEXT_BYTES + 2:  # with its quotes
-        message = f"The answer has more than {MAX_TEXT_BYTES:,} bytes as JSON. Leave out control characters."
+        message = say(
+            "The answer has more than {most} bytes as JSON. Leave out control characters.",
+            most=in_digits(MAX_TEXT_BYTES),
+        )
         raise InvalidAnswer("value", "too_long", message)
     if block.format and (fault := formats.problem(block.format, text)):
         raise InvalidAnswer("value", "invalid", fault)
@@ -159,11 +167,13 @@ def _number(block: Block, key: str, raw: object) -> Reply:
     text = plain_digits(number)
     low, high = block.points if block.type in SCALES else (block.min, block.max)
     if (block.whole or block.type in SCALES) and number != number.to_integral_value():
-        raise InvalidAnswer("value", "invalid", "Answer with a whole number, such as 3.")
+        raise InvalidAnswer("value", "invalid", say("Answer with a whole number, such as 3."))
     if low is not None and number < low:
-        raise InvalidAnswer("value", "too_small", f"Answer with a number of at least {low:,}.")
+        message = say("Answer with a number of at least {least}.", least=in_digits(low))
+        raise InvalidAnswer("value", "too_small", message)
     if high is not None and number > high:
-        raise InvalidAnswer("value", "too_large", f"Answer with a number of at most {high:,}.")
+        message = say("Answer with a number of at most {most}.", most=in_digits(high))
+        raise InvalidAnswer("value", "too_large", message)
     return {"number": text}
 
 
@@ -173,29 +183,31 @@ def _decimal(text: str) -> Decimal:
     except InvalidOperation:
         number = Decimal("NaN")
     if not number.is_finite() or "_" in text:  # `Decimal` also takes `1_0`
-        raise InvalidAnswer("value", "invalid", "This is not a number. Send digits, for example 12.50.")
+        message = say("This is not a number. Send digits, for example 12.50.")
+        raise InvalidAnswer("value", "invalid", message)
     if number.copy_abs() > MAX_NUMBER:
-        raise InvalidAnswer("value", "too_large", "Numbers must be between -10^15 and 10^15.")
+        raise InvalidAnswer("value", "too_large", say("Numbers must be between -10^15 and 10^15."))
     if int(number.as_tuple().exponent) < -MAX_DECIMALS:
-        raise InvalidAnswer("value", "invalid", f"Numbers must have at most {MAX_DECIMALS} decimals.")
+        message = say("Numbers must have at most {most} decimals.", most=MAX_DECIMALS)
+        raise InvalidAnswer("value", "invalid", message)
     return number
 
 
 def _option_of(block: Block, key: str, raw: object) -> str:
     option = block.option_by_id.get(raw) if type(raw) is int else None
     if option is None:
-        raise InvalidAnswer(key, "not_found", "No option of this question has this id.")
+        raise InvalidAnswer(key, "not_found", say("No option of this question has this id."))
     return option.value
 
 
 def _chosen(block: Block, key: str, raw: object) -> Reply:
     ids = _ids_by_value(block, raw) if key == "value" else _ids(block, key, raw)
     if len(set(ids)) < len(ids):
-        raise InvalidAnswer(key, "duplicate", "The answer contains an option twice.")
+        raise InvalidAnswer(key, "duplicate", say("The answer contains an option twice."))
     if not ids:
         return _skip(block, is_explicit=False)
     if block.type == "single_punch" and len(ids) > 1:
-        raise InvalidAnswer(key, "too_many", "Choose one option.")
+        raise InvalidAnswer(key, "too_many", say("Choose one option."))
     if block.type == "multi_punch":
         _count_choices(block, key, ids)
         # Options are stored in the script's order, so neither clicks nor a shuffle affect logic.
@@ -214,13 +226,13 @@ def _count_choices(block: Block, key: str, ids: list[int]) -> None:
     exclusive = next((option for each in ids if (option := block.option_by_id[each]).is_exclusive), None)
     if exclusive is not None:
         if count > 1:
-            message = f"“{exclusive.display_text}” cannot be chosen together with others."
+            message = say("“{option}” cannot be chosen together with others.", option=exclusive.display_text)
             raise InvalidAnswer(key, "conflicting", message)
         return
     if block.min is not None and count < block.min:
-        raise InvalidAnswer(key, "too_few", f"Choose at least {block.min}.")
+        raise InvalidAnswer(key, "too_few", say("Choose at least {count}.", count=block.min))
     if block.max is not None and count > block.max:
-        raise InvalidAnswer(key, "too_many", f"Choose at most {block.max}.")
+        raise InvalidAnswer(key, "too_many", say("Choose at most {count}.", count=block.max))
 
 
 def _ids(block: Block, key: str, raw: object) -> list[int]:
@@ -230,7 +242,7 @@ def _ids(block: Block, key: str, raw: object) -> list[int]:
         raise InvalidAnswer(key, "invalid_type", f"{key} takes {kind}.")
     for option_id in ids:
         if type(option_id) is not int or option_id not in block.option_by_id:
-            raise InvalidAnswer(key, "not_found", "No option of this question has this id.")
+            raise InvalidAnswer(key, "not_found", say("No option of this question has this id."))
     return list(ids)
 
 

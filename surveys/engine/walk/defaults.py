@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 from unicodedata import east_asian_width
 
+from communities.ground.translation import number, say
 from surveys.engine.intake.fields import MAX_PAUSE
 from surveys.engine.script import SCALES, STATEMENTS, Block, Continue, Option, Scale
 from surveys.engine.walk import formats
@@ -91,8 +92,8 @@ def button_of(block: Block, *, is_poll: bool = False) -> str:
     """The label of the button that leaves a step."""
     label = block.continue_.label if block.continue_ else None
     if block.type in STATEMENTS:
-        return label or ACKNOWLEDGED
-    return VOTE if is_poll else CONTINUE
+        return label or say(ACKNOWLEDGED)
+    return say(VOTE if is_poll else CONTINUE)
 
 
 def help_of(block: Block) -> str:
@@ -107,28 +108,39 @@ def help_of(block: Block) -> str:
         case "ranking":
             count = ranked_count(block)
             if count == len(block.options):
-                return "Put all items in order, best first."
-            return f"Choose your best {count}, best first. The others are not counted."
+                return say("Put all items in order, best first.")
+            return say("Choose your best {count}, best first. The others are not counted.", count=count)
     return ""
 
 
 def _choice_help(block: Block) -> str:
     low, high = block.min, block.max
     if low is not None and high is not None:
-        return f"Choose {low}." if low == high else f"Choose {low} to {high}."
+        if low == high:
+            return say("Choose {count}.", count=low)
+        return say("Choose {fewest} to {most}.", fewest=low, most=high)
     if low is not None and low > 1:
-        return f"Choose at least {low}."
-    return "Choose all that apply." if high is None else f"Choose up to {high}."
+        return say("Choose at least {count}.", count=low)
+    return say("Choose all that apply.") if high is None else say("Choose up to {count}.", count=high)
 
 
 def _number_help(block: Block) -> str:
     low, high = block.min, block.max
-    number = "A whole number" if block.whole else "A number"
-    if low is not None and high is not None:
-        return f"{number} from {low:,} to {high:,}."
-    if low is not None:
-        return f"{number}, at least {low:,}."
-    return f"{number}." if high is None else f"{number}, at most {high:,}."
+    bounds = {"least": low, "most": high}
+    values = {name: number(bound) for name, bound in bounds.items() if bound is not None}
+    return say(_NUMBERS[bool(block.whole), low is not None, high is not None], **values)
+
+
+_NUMBERS = {  # by whether it is whole, and has a least and a greatest
+    (True, True, True): "A whole number from {least} to {most}.",
+    (True, True, False): "A whole number, at least {least}.",
+    (True, False, True): "A whole number, at most {most}.",
+    (True, False, False): "A whole number.",
+    (False, True, True): "A number from {least} to {most}.",
+    (False, True, False): "A number, at least {least}.",
+    (False, False, True): "A number, at most {most}.",
+    (False, False, False): "A number.",
+}
 
 
 def effective(block: Block, *, is_poll: bool) -> Block:

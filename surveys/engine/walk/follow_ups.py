@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
+from communities.ground.translation import say
 from surveys.engine.script import Block, Continue
 
 KEY = "follow_ups"  # in a reply, and in a state
@@ -88,6 +89,6 @@ def shown(block: Block, further: Further, *, now: float, escape: Callable[[str],
         return replace(plain, prompt=escape(further.question) if escape else further.question)
     plain = replace(plain, type="content_block")
     if now >= further.until:
-        return replace(plain, prompt=NONE_CAME, continue_=Continue(label=GO_ON))
+        return replace(plain, prompt=say(NONE_CAME), continue_=Continue(label=say(GO_ON)))
     pause = min(PAUSE, math.ceil(further.until - now))
-    return replace(plain, prompt=WRITING, continue_=Continue("pause", pause, GO_ON))
+    return replace(plain, prompt=say(WRITING), continue_=Continue("pause", pause, say(GO_ON)))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from communities.ground.translation import say
 from surveys.engine.language.values import is_date
 
 MAX_ADDRESS = 254  # characters of an e-mail address
@@ -22,31 +23,30 @@ _DIGIT = re.compile(r"[0-9]")
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How an answer is written: what it is called, an example, and whether a text is one."""
+    """How an answer is written: the sentence under its question, that about another answer, an example, and
+    whether a text is one.
+    """
 
-    noun: str
+    help: str
+    problem: str
     example: str
     fits: Callable[[str], bool]
-
-    @property
-    def help(self) -> str:
-        """The sentence under the question."""
-        return f"{self.noun}, such as {self.example}."
 
 
 def problem(name: str, text: str) -> str | None:
     """Why a text is no answer in this format; None if it is one."""
     if len(text.splitlines()) > 1:
-        return "Answer in one line, without line breaks."
+        return say("Answer in one line, without line breaks.")
     written = FORMATS.get(name)
     if written is None or written.fits(text):
         return None
-    return f"Answer with {written.noun[0].lower()}{written.noun[1:]}, such as {written.example}."
+    return say(written.problem, example=written.example)
 
 
 def help_of(name: str | None) -> str:
     """The sentence under a question in this format; empty if it needs none."""
-    return FORMATS[name].help if name is not None and name in FORMATS else ""
+    written = FORMATS.get(name or "")
+    return say(written.help, example=written.example) if written else ""
 
 
 def example_of(name: str | None) -> str:
@@ -94,12 +94,25 @@ def _plain_sign(sign: str) -> str:
 
 
 FORMATS: Mapping[str, Format] = {
-    "email": Format("An e-mail address", "name@example.org", _is_address),
-    "url": Format("A link that begins with https:// or http://", "https://example.org", _is_link),
+    "email": Format(
+        "An e-mail address, such as {example}.",
+        "Answer with an e-mail address, such as {example}.",
+        "name@example.org",
+        _is_address,
+    ),
+    "url": Format(
+        "A link that begins with https:// or http://, such as {example}.",
+        "Answer with a link that begins with https:// or http://, such as {example}.",
+        "https://example.org",
+        _is_link,
+    ),
     "phone": Format(
-        f"A telephone number of {FEWEST_DIGITS} to {MOST_DIGITS} digits",
+        f"A telephone number of {FEWEST_DIGITS} to {MOST_DIGITS} digits, such as {{example}}.",
+        f"Answer with a telephone number of {FEWEST_DIGITS} to {MOST_DIGITS} digits, such as {{example}}.",
         "+49 30 1234567",
         _is_telephone_number,
     ),
-    "date": Format("A date", "2026-01-31", is_date),
+    "date": Format(
+        "A date, such as {example}.", "Answer with a date, such as {example}.", "2026-01-31", is_date
+    ),
 }

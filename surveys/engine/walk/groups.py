@@ -45,6 +45,15 @@ def rows(script: Script, begun: State) -> Sequence[Block]:
     return [block for block in script.blocks[begun.at : end] if not known.hides(block)]
 
 
+def first_index(script: Script, block: Block) -> int:
+    """The index of the first block of the screen that asks a block: of its group, else its own."""
+    at = script.index_by_id[block.id or 0]
+    if not block.group:
+        return at
+    first, end = _bounds(script, at)
+    return first if all(map(_fits, script.blocks[first:end])) else at
+
+
 def _bounds(script: Script, at: int) -> tuple[int, int]:
     title, first, end = script.blocks[at].group, at, at + 1
     while first and script.blocks[first - 1].group == title:

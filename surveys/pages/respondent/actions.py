@@ -12,7 +12,7 @@ from django.core.validators import validate_email
 
 from communities.gate import throttling
 from communities.ground.errors import Conflict, InvalidRequest, NotFound
-from communities.ground.words import plural
+from communities.ground.translation import count, say
 from communities.services.mail.mails import is_sendable
 from surveys.drawing import endings, forms, screens, words
 from surveys.drawing.parts import PastChange, Screen
@@ -51,7 +51,7 @@ def perform(visit: Visit) -> Outcome:
     do = visit.request.POST.get("do", "answer")
     told = visit.request.POST.get(forms.TOLD)
     if do in ANSWERING and told not in (None, admission.privacy_mark(visit.project)):
-        return outcomes.again(visit, words.OTHER_PRIVACY.format(now=screens.told_in_words(visit.project)))
+        return outcomes.again(visit, say(words.OTHER_PRIVACY, now=screens.told_in_words(visit.project)))
     try:
         return _perform(visit, do)
     except NotAgreed:  # the text was changed since this request read it
@@ -87,7 +87,7 @@ def _show_past(visit: Visit) -> Outcome:
 
 def _too_fast(visit: Visit, seconds: int) -> Outcome:
     """The same step as a 429, with the typed text. Nothing is saved."""
-    again = outcomes.again(visit, words.TOO_FAST.format(wait=plural(seconds, "second")))
+    again = outcomes.again(visit, count(seconds, words.TOO_FAST_1, words.TOO_FAST))
     return Outcome(lambda: replace(again.screen(), status=429, retry_after=seconds))
 
 
@@ -300,15 +300,15 @@ def _copy(visit: Visit, view: ConversationView, *, mails: bool) -> Outcome:
     to = visit.request.POST.get("email", "").strip()
     draw = partial(draw, address=to)
     if not _is_address(to):
-        return Outcome(partial(draw, error=words.NOT_AN_ADDRESS))
+        return Outcome(partial(draw, error=say(words.NOT_AN_ADDRESS)))
     name = f"colloquy:copies:{throttling.hashed(throttling.address_of(visit.request))}"
     if throttling.take(name, COPIES_PER_ADDRESS_AND_HOUR, seconds=throttling.HOUR).is_used_up:
-        return Outcome(partial(draw, error=words.TOO_MANY_MAILS))
+        return Outcome(partial(draw, error=say(words.TOO_MANY_MAILS)))
     try:
         copies.send(view, to=to, user_id=visit.signed_in_id, at=visit.at)
     except Conflict:
-        return Outcome(partial(draw, error=words.TOO_MANY_MAILS))
-    return Outcome(partial(draw, mails=False, note=words.MAILED.format(to=to)))
+        return Outcome(partial(draw, error=say(words.TOO_MANY_MAILS)))
+    return Outcome(partial(draw, mails=False, note=say(words.MAILED, to=to)))
 
 
 def _is_address(text: str) -> bool:

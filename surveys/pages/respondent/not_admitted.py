@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from communities.ground.translation import say
 from communities.identity_providers import platforms
 from communities.models import VerifiedSource
 from communities.services.people import identities
@@ -19,6 +20,7 @@ from surveys.pages.respondent.visit import Visit, posted_block
 from surveys.services.conversations.admission import DEACTIVATED, Missing, NotAdmitted
 
 CHECK_AGAIN = Action("check", "Check again")
+_CONNECT, _CONNECT_AGAIN = "Connect your {platform} account", "Connect your {platform} account again"
 NOT_ASKED = (
     "We could not ask the other site just now, so this may be out of date. Please check again in a minute."
 )
@@ -36,7 +38,7 @@ def notice(visit: Visit, refusal: NotAdmitted) -> Screen:
         text=text,
         kept=kept,
         status=403,
-        note="" if visit.asked.could_ask else NOT_ASKED,
+        note="" if visit.asked.could_ask else say(NOT_ASKED),
         items=[source.label for source in wanted],
         links=_links(visit, missing, wanted),
         aside=_aside(visit, missing),
@@ -46,37 +48,49 @@ def notice(visit: Visit, refusal: NotAdmitted) -> Screen:
 
 def _words(visit: Visit, missing: Sequence[Missing]) -> tuple[str, str]:
     project, person = visit.project, visit.respondent.person
-    noun, community = "poll" if project.is_poll else "survey", project.community.name
+    community = project.community.name
     if Missing.ACTIVE_ACCOUNT in missing:
-        return "This account is deactivated.", f"{DEACTIVATED} If that is wrong, ask the team of {community}."
+        wrong = say("If that is wrong, ask the team of {community}.", community=community)
+        return say("This account is deactivated."), f"{say(DEACTIVATED)} {wrong}"
     if Missing.SIGN_IN in missing:
-        who = f"members of {community}" if project.is_private else "people who are known by their account"
-        meets = " who meet one of these" if _wanted(project) else ""
-        return "Please sign in first.", f"This {noun} is for {who}{meets}. You come back here afterwards."
-    name = person.name if person and person.name else "somebody without a name"
+        for_whom = _FOR_WHOM[project.is_private, bool(_wanted(project))]
+        back = say("You come back here afterwards.")
+        return say("Please sign in first."), f"{say(for_whom, community=community)} {back}"
     if Missing.MEMBERSHIP in missing:
-        return (
-            f"This is for members of {community}.",
-            f"You are signed in as {name}, who is not a member of it. {_how_to_join(community)}",
-        )
+        name = person.name if person else ""
+        who = say(_NO_MEMBER, name=name) if name else say(_NAMELESS_NO_MEMBER)
+        return say(
+            "This is for members of {community}.", community=community
+        ), f"{who} {_how_to_join(community)}"
     if Missing.ROLE in missing:
-        return (
-            "A role is missing.",
-            f"This {noun} is for people with a certain role in {community}. Ask its team for the role, then "
-            "check again.",
-        )
+        return say("A role is missing."), say(_NO_ROLE, community=community)
     return (
-        "One thing is missing.",
-        f"This {noun} asks for one of these. Connect your account, then check again.",
+        say("One thing is missing."),
+        say("One of these is asked for here. Connect your account, then check again."),
     )
+
+
+_FOR_WHOM = {  # by whether it is private, and whether it asks for sources
+    (True, True): "This is for members of {community} who meet one of these.",
+    (True, False): "This is for members of {community}.",
+    (False, True): "This is for people who are known by their account and meet one of these.",
+    (False, False): "This is for people who are known by their account.",
+}
+_NO_MEMBER = "You are signed in as {name}, who is not a member of it."
+_NAMELESS_NO_MEMBER = "You are signed in with an account that is not a member of it."
+_NO_ROLE = (
+    "This is for people with a certain role in {community}. Ask its team for the role, then check again."
+)
 
 
 def _how_to_join(community: str) -> str:
     if platforms.is_offered("chat"):
-        return (
-            f"Join {community} on {platforms.NAMES['chat']}, or ask its team to invite you. Then check again."
+        return say(
+            "Join {community} on {platform}, or ask its team to invite you. Then check again.",
+            community=community,
+            platform=platforms.NAMES["chat"],
         )
-    return f"Ask the team of {community} to invite you, then check again."
+    return say("Ask the team of {community} to invite you, then check again.", community=community)
 
 
 def _wanted(project: Project) -> list[VerifiedSource]:
@@ -88,13 +102,13 @@ def _wanted(project: Project) -> list[VerifiedSource]:
 def _links(visit: Visit, missing: Sequence[Missing], wanted: Sequence[VerifiedSource]) -> list[Link]:
     back, project = visit.page.address.partition("?")[0], visit.project
     if Missing.SIGN_IN in missing:
-        links = [Link("Sign in", _address("account_login", next=back))]
+        links = [Link(say("Sign in"), _address("account_login", next=back))]
         if project.is_private and _lets_anybody_in(project):
             sign_up = _address("account_signup", community=project.community_id, next=back)
-            links.append(Link("Make an account", sign_up))
+            links.append(Link(say("Make an account"), sign_up))
         return links
     if Missing.MEMBERSHIP in missing and _lets_anybody_in(project):
-        return [Link("Become a member", _address("account_join", project.community_id, next=back))]
+        return [Link(say("Become a member"), _address("account_join", project.community_id, next=back))]
     wanted_on = {source.provider for source in wanted} if Missing.SOURCE in missing else set()
     if {Missing.MEMBERSHIP, Missing.ROLE} & {*missing}:
         wanted_on.add("chat")
@@ -106,10 +120,10 @@ def _links(visit: Visit, missing: Sequence[Missing], wanted: Sequence[VerifiedSo
         if each in (wanted_on - connected) | again and platforms.is_offered(each)
     ]
     if visit.guest is not None:  # a guest by personal link is not signed in, so they cannot connect accounts
-        return [Link("Sign in", _address("account_login", next=back))] if offered else []
+        return [Link(say("Sign in"), _address("account_login", next=back))] if offered else []
     return [
         Link(
-            f"Connect your {platforms.NAMES[each]} account{' again' if each in again else ''}",
+            say(_CONNECT_AGAIN if each in again else _CONNECT, platform=platforms.NAMES[each]),
             _address("source_login", each, process="connect", next=back),
         )
         for each in offered
@@ -125,7 +139,7 @@ def _aside(visit: Visit, missing: Sequence[Missing]) -> Link | None:
     if Missing.SIGN_IN in missing or visit.guest is not None:
         return None
     back = visit.page.address.partition("?")[0]
-    return Link("Sign in as somebody else", _address("account_logout", next=back))
+    return Link(say("Sign in as somebody else"), _address("account_logout", next=back))
 
 
 def _address(name: str, *arguments: object, **query: object) -> str:

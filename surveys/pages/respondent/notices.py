@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from communities.ground.sent_text import sent_text
+from communities.ground.translation import say
 from surveys.drawing import endings, forms, parts
 from surveys.drawing.parts import PastChange, Screen
 from surveys.engine.script import Block
@@ -20,6 +21,13 @@ from surveys.services.links.opening import Fault
 LEAVE = parts.Action("leave", "Go on without this link")
 LOOK = parts.Action("look", "Look at my answers")
 NOT_OPEN_YET = "Not open yet."
+_SAVED = "What you answered before is saved."
+_POLL_IN_CHAT = (
+    "This poll is answered in the chat of its community. Look for its message in the server there."
+)
+_SURVEY_IN_CHAT = (
+    "This survey is answered in the chat of its community. Look for its message in the server there."
+)
 _FULL_NEW = "Nothing more is stored."
 _FULL_BEGUN = (
     "The last places were taken while you answered. What you answered before is kept as an unfinished "
@@ -59,37 +67,42 @@ def not_live(visit: Visit) -> Screen:
     project, at = visit.project, visit.at
     is_post = visit.request.method == "POST"
     unsaved_text = _sent_in_words(visit)
-    noun = "poll" if project.is_poll else "survey"
     if project.is_pending_at(at):
         return parts.notice(
-            title=NOT_OPEN_YET, text=f"This {noun} opens on", moment=project.opens_at, kept=unsaved_text
+            title=say(NOT_OPEN_YET),
+            text=say("This poll opens on" if project.is_poll else "This survey opens on"),
+            moment=project.opens_at,
+            kept=unsaved_text,
         )
     if not project.was_opened_by(at):
-        return parts.notice(title=NOT_OPEN_YET, text="Please come back later.", kept=unsaved_text)
+        return parts.notice(title=say(NOT_OPEN_YET), text=say("Please come back later."), kept=unsaved_text)
     has_begun = visit.browser.conversation_id is not None
-    saved = " What you answered before is saved." if has_begun and not project.is_poll else ""
-    text = (
-        f"It closed before this answer could be taken.{saved}"
-        if is_post
-        else f"It takes no more {'votes' if project.is_poll else 'answers'}. Thank you for coming by.{saved}"
-    )
+    if is_post:
+        text = say("It closed before this answer could be taken.")
+    elif project.is_poll:
+        text = say("It takes no more votes. Thank you for coming by.")
+    else:
+        text = say("It takes no more answers. Thank you for coming by.")
+    if has_begun and not project.is_poll:
+        text = f"{text} {say(_SAVED)}"
     sees_results = has_begun or _is_admitted(visit)
     results = None
     if sees_results:
         results = endings.closed_poll_results(project, has_voted=has_begun, votes=visit.votes)
     if sees_results and project.is_poll and results is None:
         text = f"{text} {endings.voters_in_words(project, at=at)}".strip()
-    return parts.notice(title=f"This {noun} is closed.", text=text, kept=unsaved_text, results=results)
+    title = say("This poll is closed." if project.is_poll else "This survey is closed.")
+    return parts.notice(title=title, text=text, kept=unsaved_text, results=results)
 
 
 def in_chat(visit: Visit) -> Screen:
     """The project is answered on the chat platform, not here."""
     project = visit.project
-    noun = "poll" if project.is_poll else "survey"
     address = public_messages.address_of(project)
-    links = (parts.Link("Open it in the chat", address),) if address else ()
-    text = f"This {noun} is answered in the chat of its community. Look for its message in the server there."
-    return parts.notice(title=f"This {noun} is in the chat.", text=text, links=links)
+    links = (parts.Link(say("Open it in the chat"), address),) if address else ()
+    text = _POLL_IN_CHAT if project.is_poll else _SURVEY_IN_CHAT
+    title = say("This poll is in the chat." if project.is_poll else "This survey is in the chat.")
+    return parts.notice(title=title, text=say(text), links=links)
 
 
 def _is_admitted(visit: Visit) -> bool:
@@ -102,16 +115,16 @@ def _is_admitted(visit: Visit) -> bool:
 
 def limit_reached() -> Screen:
     return parts.notice(
-        title="You have answered already.",
-        text="You have answered this as often as its author allows. Thank you!",
+        title=say("You have answered already."),
+        text=say("You have answered this as often as its author allows. Thank you!"),
     )
 
 
 def take_back() -> Screen:
     """Asks before a vote is taken back."""
     screen = parts.notice(
-        title="Take your vote back?",
-        text="It will not count any more. You can vote again while the poll is open.",
+        title=say("Take your vote back?"),
+        text=say("It will not count any more. You can vote again while the poll is open."),
         actions=endings.RETRACTION,
     )
     return replace(screen, past_change=PastChange.KEPT)
@@ -123,7 +136,7 @@ def full(visit: Visit, refusal: Full) -> Screen:
     text, actions = _FULL_BEGUN if has_begun else _FULL_NEW, tuple[parts.Action, ...]()
     if visit.request.POST.get("do") == forms.SEND:
         text, actions = _FULL_REVIEWED, (LOOK,)
-    return parts.notice(title=refusal.words, text=text, kept=_sent_in_words(visit), actions=actions)
+    return parts.notice(title=say(refusal.words), text=say(text), kept=_sent_in_words(visit), actions=actions)
 
 
 def answered(visit: Visit, *, may_answer_again: bool) -> Screen:
@@ -131,10 +144,11 @@ def answered(visit: Visit, *, may_answer_again: bool) -> Screen:
     project = visit.project
     if project.is_poll:
         results = endings.closed_poll_results(project, has_voted=True, votes=visit.votes)
-        return parts.notice(title="You have voted in this poll.", text=_KEPT_NOTHING, results=results)
+        title = say("You have voted in this poll.")
+        return parts.notice(title=title, text=say(_KEPT_NOTHING), results=results)
     return parts.notice(
-        title="You have answered this already.",
-        text=_KEPT_NOTHING,
+        title=say("You have answered this already."),
+        text=say(_KEPT_NOTHING),
         actions=(endings.AGAIN,) if may_answer_again else (),
     )
 
@@ -142,17 +156,17 @@ def answered(visit: Visit, *, may_answer_again: bool) -> Screen:
 def no_copy() -> Screen:
     """A link to answers that shows none."""
     return parts.notice(
-        title="This link does not work.",
-        text="It has expired, a part of it got lost, or the answers were deleted.",
+        title=say("This link does not work."),
+        text=say("It has expired, a part of it got lost, or the answers were deleted."),
         status=404,
     )
 
 
 def link_over(visit: Visit, fault: Fault) -> Screen:
     """A personal link that admits nobody. The typed answer stays visible, and saved answers stay saved."""
-    title, text = _OVER[fault]
+    title, text = map(say, _OVER[fault])
     if visit.browser.conversation_id is not None:
-        text += " What you answered before is saved."
+        text = f"{text} {say(_SAVED)}"
     is_held = visit.arrival.browser.link_id is not None
     screen = parts.notice(title=title, text=text, kept=_sent_in_words(visit), status=403)
     assert screen.ending is not None

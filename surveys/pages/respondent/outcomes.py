@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from communities.ground.errors import Conflict, NotFound
+from communities.ground.translation import say
 from surveys.drawing import endings, forms, rewards, screens, words
 from surveys.drawing.parts import PastChange, Screen
 from surveys.drawing.widgets import Typed
@@ -230,7 +231,7 @@ def signed_out(visit: Visit) -> Outcome:
 def without_consent(visit: Visit) -> Outcome:
     """The first step with what was typed, and the box that has to be ticked. Nothing was saved."""
     typed = forms.typed_in(posted_block(visit), visit.request.POST)
-    return Outcome(partial(first_step, visit, typed=typed, consent_error=words.WORDS["consent"]))
+    return Outcome(partial(first_step, visit, typed=typed, consent_error=say(words.WORDS["consent"])))
 
 
 def _mailed_copy(visit: Visit, token: str) -> Screen:
@@ -255,8 +256,9 @@ def answered(visit: Visit) -> Screen:
 
 def _answered_already(visit: Visit) -> str:
     if visit.project.is_poll:
-        return "You have voted in this poll." + ("" if visit.is_live else " It is closed now.")
-    return "You have answered this already."
+        voted = say("You have voted in this poll.")
+        return voted if visit.is_live else f"{voted} {say('It is closed now.')}"
+    return say("You have answered this already.")
 
 
 def is_in_chat(visit: Visit) -> bool:

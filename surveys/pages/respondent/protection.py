@@ -18,6 +18,7 @@ from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.crypto import salted_hmac
 
 from communities.gate import throttling
+from communities.ground.translation import say
 from surveys.drawing.parts import Task
 from surveys.models import Project
 
@@ -57,7 +58,11 @@ def task(project: Project, *, do: str, at: datetime) -> Task:
         nonce=nonce,
         target=target,
         most=most,
-        question=f"How much is {_NUMBERS[first - 2]} plus {_NUMBERS[second - 2]}?",
+        question=say(
+            "How much is {first} plus {second}?",
+            first=say(_NUMBERS[first - 2]),
+            second=say(_NUMBERS[second - 2]),
+        ),
         do=do,
     )
 

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from communities.ground import brands
 from communities.ground.brands import Look
 from communities.ground.errors import NotFound
+from communities.ground.translation import in_language
 from surveys.drawing import forms, link_card, rendering, rewards, theme
 from surveys.drawing.parts import AnswersAs, Screen
 from surveys.drawing.rendering import Hidden
@@ -36,6 +37,12 @@ def respond(request: HttpRequest, slug: str) -> HttpResponse:
     without cookies would lose the visit in a redirect.
     """
     visit = Visit.of(request, slug)
+    with in_language(visit.page.lang):
+        return _respond(visit)
+
+
+def _respond(visit: Visit) -> HttpResponse:
+    request = visit.request
     visit.note_opening()
     is_htmx = request.META.get("HTTP_HX_REQUEST") == "true"  # `headers` would parse the names of all
     response: HttpResponse

@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.utils import timezone
 
 from communities.ground.errors import NotFound
+from communities.ground.translation import ENGLISH
 from communities.services.tenants.verified_sources import NOBODY_ASKED, Asked
 from surveys.drawing import endings, forms, security, theme
 from surveys.drawing.parts import Task, Votes
@@ -78,6 +79,7 @@ class Visit:
             privacy_url=destination.privacy_url,
             embedded=request.GET,
             brand=destination.brand,
+            reads=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
         )
         browser, guest, fault = arrival.browser, None, None
         if browser.link_id is not None or links.PARAMETER in request.GET:
@@ -99,10 +101,10 @@ class Visit:
         if (carried or browser.fields) and not is_named:
             respondent = replace(respondent, metadata={**browser.fields, **carried})
         respondent = replace(respondent, language=destination.locale or "")
+        # An address means the same number whatever its reader's language is.
+        tag = theme.tag_of(destination.locale) or ENGLISH
         is_of_another = bool(arrival.browser.owner and not browser.owner)
-        ahead = prefilled.of_request(
-            request, project, arrival, language=page.lang, is_of_another=is_of_another
-        )
+        ahead = prefilled.of_request(request, project, arrival, language=tag, is_of_another=is_of_another)
         return cls(request, project, page, arrival, browser, respondent, at, guest, fault, ahead=ahead)
 
     def write_to(self, response: HttpResponse) -> None:
@@ -122,7 +124,7 @@ class Visit:
         elif self.browser.conversation_id is not None and kept_forms.COOKIE in self.request.COOKIES:
             kept_forms.forget(response, path=path)
         response["Cache-Control"] = f"private, no-{'store' if self.project.is_anonymous else 'cache'}"
-        response["Vary"] = "Cookie, HX-Request"
+        response["Vary"] = "Accept-Language, Cookie, HX-Request"
 
     def note_opening(self) -> None:
         """Record that a personal link was opened, if this request shows that a person has opened it."""

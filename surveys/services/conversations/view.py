@@ -11,6 +11,7 @@ from typing import Self
 from django.utils.encoding import iri_to_uri
 from django.utils.functional import cached_property
 
+from communities.ground.translation import say
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
 from surveys.engine.language import markup, piping
@@ -31,8 +32,13 @@ from surveys.services.scripts import cache as script_cache
 from xp.services.standings import Totals
 
 _THANKS = Block(type="content_block", section="outro", prompt="")
-_DEFERRED = (
-    "This is added {when}, together with what others earned, so that nobody can tell which answers are yours."
+_BY_TOMORROW = (
+    "This is added by tomorrow, together with what others earned, so that nobody can tell which answers are "
+    "yours."
+)
+_WITHIN_AN_HOUR = (
+    "This is added within about an hour, together with what others earned, so that nobody can tell which "
+    "answers are yours."
 )
 
 
@@ -179,7 +185,9 @@ class WalkView(ABC):
         fewest, most = (passed + ahead for ahead in self._ahead)
         if not number:
             return ""
-        return f"{number} of {most}" if fewest == most else f"{number} of {fewest} to {most}"
+        if fewest == most:
+            return say("{n} of {all}", n=number, all=most)
+        return say("{n} of {fewest} to {most}", n=number, fewest=fewest, most=most)
 
     @property
     def may_be_last(self) -> bool:
@@ -309,9 +317,7 @@ class WalkView(ABC):
         """A sentence that says when rewards are added; empty if they are added at once."""
         if not self.project.is_anonymous:
             return ""
-        return _DEFERRED.format(
-            when="by tomorrow" if self.project.rounds_times_to_day else "within about an hour"
-        )
+        return say(_BY_TOMORROW if self.project.rounds_times_to_day else _WITHIN_AN_HOUR)
 
     @property
     def totals(self) -> Totals | None:

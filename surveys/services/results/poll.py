@@ -10,7 +10,7 @@ from threading import Lock
 from cachetools import FIFOCache
 
 from communities.ground.statements import fetch_rows
-from communities.ground.words import plural
+from communities.ground.translation import number, say
 from surveys.engine.script import SCALES, Block, Option
 from surveys.models import Project
 from surveys.services.ground import anonymity
@@ -69,13 +69,24 @@ def when_seen(project: Project) -> str:
     On an anonymous poll the sentence gives the smallest number of votes that is shown.
     """
     least = anonymity.least_answers(project)
-    enough = f"there are at least {plural(least, 'vote')}" if least else ""
-    match project.poll_results_mode:
-        case Project.PollResultsMode.PUBLIC:
-            return f"Everybody can see the results{f' once {enough}' if enough else ''}."
-        case Project.PollResultsMode.VOTERS_ONLY:
-            return f"You see the results after you have voted{f', once {enough}' if enough else ''}."
-    return f"The results are shown once the poll is closed{f', if {enough}' if enough else ''}."
+    always, enough = _WHEN_SEEN.get(project.poll_results_mode or "", _ONCE_CLOSED)
+    return say(enough, least=number(least)) if least else say(always)
+
+
+_ONCE_CLOSED = (
+    "The results are shown once the poll is closed.",
+    "The results are shown once the poll is closed, if there are at least {least} votes.",
+)
+_WHEN_SEEN: Mapping[str, tuple[str, str]] = {  # of all polls, and of those with a smallest number of votes
+    Project.PollResultsMode.PUBLIC: (
+        "Everybody can see the results.",
+        "Everybody can see the results once there are at least {least} votes.",
+    ),
+    Project.PollResultsMode.VOTERS_ONLY: (
+        "You see the results after you have voted.",
+        "You see the results after you have voted, once there are at least {least} votes.",
+    ),
+}
 
 
 @dataclass(slots=True)

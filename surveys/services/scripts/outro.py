@@ -40,8 +40,10 @@ _SOBER_THANKS = {
     Project.Type.CONVO: "Your response has been recorded.",
     Project.Type.POLL: "Your vote has been recorded.",
 }
-_XP_GIVEN = "You have earned [xp_points] [xp_name]."
+XP_GIVEN = "You have earned [xp_points] [xp_name]."
 _ROLE_GIVEN = "You have been given a new role."
+# The texts of an outro that nobody has edited, which pages say in their language.
+OWN_TEXTS = frozenset({*_THANKS.values(), *_SOBER_THANKS.values(), _ROLE_GIVEN})
 
 _NO_SCRIPT = Script(blocks=())
 Described = Mapping[int, Achievement]
@@ -120,7 +122,7 @@ def _giving(project: Project, described: Described) -> list[Block]:
     rewards = project.rewards or field_groups.empty("rewards")
     blocks = []
     if gives_xp(project):
-        blocks.append(_action(XP, "give_xp", ActionConfig(), _XP_GIVEN))
+        blocks.append(_action(XP, "give_xp", ActionConfig(), XP_GIVEN))
     number = achievement_number(project)
     if number is not None:
         picture = rewards["achievement_image_url"] or _of(number, described, "image_url")

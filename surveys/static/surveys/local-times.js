@@ -1,9 +1,10 @@
 /* Shows each time of a respondent's page in their own time zone, with its name. Without this script, times are UTC. */
 const localTimes = (() => {
   "use strict";
-  /* English, as the rest of the page, with the month's name and 24 hours, whatever the browser's language is: no
-     reader can take the month for the day, or noon for midnight. */
-  const written = new Intl.DateTimeFormat("en-GB", {
+  /* In the language of the page's own texts, with the month's name and 24 hours: no reader can take the month for the
+     day, or noon for midnight. */
+  const { lang } = document.documentElement;
+  const written = new Intl.DateTimeFormat(lang === "en" ? "en-GB" : lang, {
     weekday: "long", day: "numeric", month: "long", year: "numeric",
     hour: "2-digit", minute: "2-digit", timeZoneName: "short",
   });

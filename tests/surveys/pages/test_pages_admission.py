@@ -68,7 +68,7 @@ def test_somebody_unknown_is_led_to_the_sign_in_and_back() -> None:
     visitor = Visitor(made).look()
 
     assert visitor.status == 403
-    assert "This survey is for members of Community 1." in visitor.page
+    assert "This is for members of Community 1." in visitor.page
     assert _links(visitor) == {"Sign in": f"/account/login/?next=%2Fs%2F{made.slug}"}
 
 

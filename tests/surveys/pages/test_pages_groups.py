@@ -60,7 +60,7 @@ class Rows(Visitor):
 
 
 def test_neighbours_stand_on_one_screen_and_are_answered_with_one_form():
-    """Rule 6.134."""
+    """Rules 6.134 and 6.945."""
     made = scenario.project(SAYING, ROW, ROW, {**ROW, "required": None}, TEXT)
     visitor = Rows(made).look().send("go")
 
@@ -71,7 +71,8 @@ def test_neighbours_stand_on_one_screen_and_are_answered_with_one_form():
 
     assert scenario.answers_of(made) == [("Prompt 1.", "3"), ("Prompt 2.", "1")]
     assert "Prompt 4." in visitor.page
-    assert "The *food*\nPrompt 1." in visitor.page
+    assert "<span>The *food*</span>" in visitor.page.replace(' class="text"', "")
+    assert "<span>Prompt 1. 3 of 3 stars\nPrompt 2. 1 of 3 stars\nPrompt 3. Skipped</span>" in visitor.page
     assert "3 of 3 stars" in visitor.page
     assert questions(made)[0][:2] == ["The *food*: Prompt 1.", "The *food*: Prompt 2."]
 

@@ -27,7 +27,7 @@ def test_a_page_names_the_player_and_loads_nothing_of_it(privacy_mode):
     page = Visitor(made).look().page
 
     assert re.search(r'data-player="https://www\.youtube-nocookie\.com/embed/aqz-KE-bpKQ\?[^"]*hl=de', page)
-    assert "YouTube learns your IP address once you play it, and none of your answers." in page
+    assert "YouTube erfährt deine IP-Adresse, sobald du es abspielst, und keine deiner Antworten." in page
     assert PAGE in page
     assert not re.search(r'(?:src|srcset|poster)="https:', page)
     assert "<iframe" not in page

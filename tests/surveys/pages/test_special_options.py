@@ -63,10 +63,12 @@ def test_a_text_of_ones_own_is_asked_for_beside_the_options(style):
     ],
 )
 def test_who_writes_a_text_has_chosen_its_option(type, chosen, stored):
-    """Rule 6.154."""
+    """Rules 6.153 and 6.154."""
     made = scenario.project({"type": type, "options": ["chess", OTHER]}, {"type": "open_text"})
     visitor = Visitor(made).look()
 
     visitor.send(option=[scenario.option_id(made, "q0", n) for n in chosen], other="Go")
 
     assert [value for _, value in scenario.answers_of(made)] == stored
+    read = ", ".join("Other: Go" if each == "Other" else each for each in stored)
+    assert f"<span>{read}</span>" in visitor.page
