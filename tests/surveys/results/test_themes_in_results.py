@@ -11,13 +11,15 @@ from django.test.utils import CaptureQueriesContext
 
 from surveys.models import Project
 from surveys.services.counting import large
+from surveys.services.drafts.logic import rows_of
+from surveys.services.drafts.logic import text_of as text_of_rows
 from surveys.services.ground import selecting
 from surveys.services.results import figures
 from surveys.services.scripts import cache as script_cache
 from tests.support.caller import CHOICE, TEXT, Caller, faults
 from tests.support.staff import text_of
 from tests.support.surveys.analyses import Reads, analysed, connected, connecting, rich, tags_of  # noqa: F401
-from tests.support.surveys.project_tabs import superuser, tab
+from tests.support.surveys.project_tabs import editor_state, superuser, tab
 from tests.support.surveys.results import converse, results
 
 pytestmark = pytest.mark.django_db
@@ -324,3 +326,19 @@ def test_a_look_into_readings_counts_as_work(made: tuple[Caller, dict[str, Any]]
     plain, reading = (selecting.work([f'"Slow" in {name}'], script=script) for name in ("q4", "themes.q4"))
 
     assert reading - plain > selecting._TO_LOOK_INTO_READINGS - 100
+
+
+def test_rows_of_conditions_offer_themes_and_sentiments(made: tuple[Caller, dict[str, Any]]) -> None:
+    """Rule 6.963."""
+    _, project = made
+    known = editor_state(superuser(), project["id"])["vocabulary"]["readings"]
+    page = superuser().get(tab(project["id"])).content.decode()
+
+    assert [(each["name"], each["kind"], each["choices"]) for each in known] == [
+        ("themes.Q3", "choices", ["Dear", "Kind", "Slow"]),
+        ("sentiment.Q3", "choice", ["positive", "neutral", "negative"]),
+    ]
+    read = rows_of(text='"Slow" in themes.Q3', lists=[known[0]["name"]])
+    assert read["condition"] == {"variable": "themes.Q3", "op": "in", "value": ["Slow"]}
+    assert text_of_rows(condition=read["condition"], kind=read["kind"])["text"] == 'themes.Q3 in ["Slow"]'
+    assert 'data-where="readings"' in page
