@@ -433,7 +433,7 @@ class _Compiler:
 
     def _themes(self, block: Block) -> _List:
         """The titles of an answer's themes, in the order of the themes' ids."""
-        themes = Theme.objects.filter(block_id=block.id, merged_into=None)
+        themes = Theme.objects.filter(block_id=block.id or 0, merged_into=None)
         titles = {str(pk): title for pk, title in themes.values_list("pk", "title")}
 
         def of(known: Mapping[str, str]) -> Part:
