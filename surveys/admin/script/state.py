@@ -26,7 +26,7 @@ from surveys.engine.script import Script
 from surveys.engine.walk.defaults import ACKNOWLEDGED
 from surveys.engine.walk.follow_ups import SHORT
 from surveys.models import Project
-from surveys.services.counting import themes as theme_counting
+from surveys.services.ai_work import codebook
 from surveys.services.drafts import answers as block_answers
 from surveys.services.drafts import checking, collisions, points
 from surveys.services.drafts import service as drafts
@@ -156,9 +156,9 @@ def _readings(page: ProjectPage, script: Script) -> Iterator[Json]:
     """What an analysis has read, as conditions that select responses name it (rule 6.963)."""
     if not access.may_read_people(actor=page.actor, project=page.project):
         return
-    titles = theme_counting.titles([block.id or 0 for block in script.blocks if block.is_read])
+    titles = codebook.ids_by_title(project_id=page.project.pk)
     for block in script.blocks:
-        if block.id in titles:
+        if block.is_read and block.id in titles:
             name = expression_form(block.name or "").strip("()")
             question = Truncator(heading(block.prompt, script)).chars(MAX_CALLED)
             yield {
@@ -166,7 +166,7 @@ def _readings(page: ProjectPage, script: Script) -> Iterator[Json]:
                 "called": f"Themes: {question}",
                 "meaning": "What the answer mentions, as an analysis has read it.",
                 "kind": "choices",
-                "choices": titles[block.id],
+                "choices": sorted(titles[block.id]),
             }
             yield {
                 "name": f"sentiment.{name}",

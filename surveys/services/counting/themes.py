@@ -19,7 +19,6 @@ import orjson
 from communities.ground.statements import Part, fetch_rows
 from surveys.ai.provider import SENTIMENTS, CountedTheme, Sentiment
 from surveys.engine.statistics import percentage
-from surveys.models import Theme
 from surveys.services.counting.derived import Counted
 from surveys.services.counting.divisions import Division
 
@@ -78,15 +77,6 @@ def part(
     )
     marked = [*(division.values if division else []), *(weight[1] if weight else [])]
     return sql, [*marked, ids, *values, ids]
-
-
-def titles(block_ids: Collection[int]) -> dict[int, list[str]]:
-    """The titles of the themes of questions, by question, in alphabetical order."""
-    found: dict[int, list[str]] = {}
-    themes = Theme.objects.filter(block_id__in=block_ids, merged_into=None).order_by("title")
-    for block_id, title in themes.values_list("block_id", "title") if block_ids else ():
-        found.setdefault(block_id, []).append(title)
-    return found
 
 
 def count(block_id: int, *, covers: str) -> ThemeCounts:

@@ -117,8 +117,8 @@ _ANALYZER = SentimentIntensityAnalyzer(extra_lexicon=_EXTRA_WORDS, multiword={**
 def sentiment_of(answer: str, language: str | None) -> Sentiment | None:
     """Return the sentiment of an answer in one of LANGUAGES. An answer without words is judged by its emojis.
 
-    Returns None if nothing in the answer is known as praise, blame, complaint or wish, but for English, whose
-    list is long enough to take such an answer for neutral. Call this function only for the languages it knows.
+    Returns None if nothing in the answer is known as praise, blame, complaint or wish. In English, whose list
+    of words is long, such an answer is neutral. Call this function only for the languages it knows.
     """
     text = mask_noise(answer[:MAX_READ_LENGTH])
     if language is None:
