@@ -10,7 +10,7 @@ from surveys.ai.local.drafts import bank, languages
 from surveys.ai.local.drafts.ask_words import is_order
 from surveys.ai.local.drafts.formats import read_scale, split_options
 from surveys.ai.local.drafts.phrasing import question_from
-from tests.support.ai.drafts import draft_from, option_values, prompts, questions
+from tests.support.ai.drafts import check_draft, draft_from, option_values, prompts, questions
 from tests.support.cases import try_each
 
 
@@ -691,3 +691,13 @@ def test_an_ask_that_needs_an_open_question_is_reported_where_these_are_forbidde
 
     assert [block["type"] for block in questions(draft)] == ["single_punch"]
     assert "Not asked, as it needs an open question: “why they stopped”." in draft.unmet
+
+
+def test_names_and_addresses_are_facts_that_no_analysis_reads() -> None:
+    """Rule 10.964."""
+    draft = draft_from("Sign-up form: name, e-mail, phone number, why they join")
+    script = check_draft(draft, "convo").script
+
+    assert [(block.format, block.is_read) for block in script.blocks if block.asks] == [
+        ("name", False), ("email", False), ("phone", False), (None, True),
+    ]  # fmt: skip
