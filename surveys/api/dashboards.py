@@ -51,7 +51,10 @@ class DashboardIn(serializers.Serializer[Any]):
         max_length=MAX_LENGTH,
         allow_null=True,
         default=None,
-        help_text="As `where` of results, kept with names in place of positions. Null for all responses.",
+        help_text=(
+            "As `where` of results, without `themes.` and `sentiment.`; kept with names in place of "
+            "positions. Null for all responses."
+        ),
     )
     weight_by = StrictStringField(
         validators=[RegexValidator(WEIGHT_BY, "must be `field.` and the name of a declared field.")],

@@ -67,8 +67,9 @@ class FilteredByFields(serializers.Serializer[Any]):
         required=False,
         max_length=MAX_LENGTH,
         help_text=(
-            "Only responses that satisfy this expression over blocks, scores, `field.<name>` and `language`: "
-            'for instance `recommend >= 9 AND "Price" in reasons`. At most '
+            "Only responses that satisfy this expression over blocks, scores, `field.<name>`, `language`, "
+            "and what an analysis read (`themes.<block>`, `sentiment.<block>`): for instance "
+            '`recommend >= 9 AND "Price" in themes.why`. At most '
             f"{MAX_NAMES} names. A fault is `400` with its `column`. "
             "[Expressions](/docs/details#expressions-that-select-responses)."
         ),

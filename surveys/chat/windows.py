@@ -19,6 +19,7 @@ from surveys.services.conversations.view import ConversationView
 
 _LABELS = {
     "open_numeric": "Your number",
+    "name": "Your name",
     "email": "Your e-mail address",
     "url": "Your link",
     "phone": "Your telephone number",

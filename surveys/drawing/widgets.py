@@ -512,7 +512,7 @@ def _number(block: Block, typed: Typed) -> dict[str, object]:
 
 
 _INPUTS = {"email": "email", "url": "url", "phone": "tel", "date": "date"}
-_AUTOCOMPLETE = {"email": "email", "url": "url", "phone": "tel"}
+_AUTOCOMPLETE = {"name": "name", "email": "email", "url": "url", "phone": "tel"}
 
 
 def emoji(option: Option | None) -> str:

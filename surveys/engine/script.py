@@ -32,7 +32,7 @@ BLOCK_TYPES = (
     "calculated_block",
 )
 ANSWER_STYLES = ("full_text", "emoji_only", "select_menu", "buttons")
-FORMATS = ("line", "email", "url", "phone", "date")  # of the answers to an open question
+FORMATS = ("line", "name", "email", "url", "phone", "date")  # of the answers to an open question
 FACTS = frozenset(FORMATS) - {"line"}  # those whose answers are no prose
 LONG_MENU = 100  # options; longer menus have limits of their own
 ACTION_KINDS = ("give_xp", "give_achievement", "give_role")

@@ -1,7 +1,8 @@
 """An expression over a whole response (`where`): its faults, whether a response satisfies it, and renaming.
 
 It may name all blocks of the script, its variables, `field.<name>` and `language`. A block without an answer
-has no value, as in conditions (rule 4.8).
+has no value, as in conditions (rule 4.8). Readers of single responses may also name `themes.<block>` and
+`sentiment.<block>`, which only the database knows (rule 6.963).
 """
 
 from __future__ import annotations
@@ -9,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from surveys.engine.language import expressions, references
+from surveys.engine.language import expressions, names, references
 from surveys.engine.language.lexer import ParseError
-from surveys.engine.language.names import field_key
 from surveys.engine.language.values import Value
 from surveys.engine.rules import carrying, logic
 from surveys.engine.rules.compared_values import Comparisons
@@ -26,17 +26,24 @@ MAX_SEARCHED = 5_000  # characters that one expression searches for in texts, as
 _ANSWER = "answer"
 
 
-def faults(text: str, *, script: Script, path: str) -> Iterator[Violation]:
-    """Yield the faults of an expression, each with its column. `path` is that of its field."""
+def faults(text: str, *, script: Script, path: str, readings: bool = False) -> Iterator[Violation]:
+    """Yield the faults of an expression, each with its column. `path` is that of its field.
+
+    With `readings` it may name what an analysis read.
+    """
     key = path.rpartition(".")[2]
     try:
         expression = expressions.parse(text)
     except ParseError as error:
         yield Violation(path, error.code, f"`{key}`: {error.message}", error.column)
         return
-    languages = {mention.column for mention in expression.mentions if mention.name == LANGUAGE}
+    own = {
+        mention.column
+        for mention in expression.mentions
+        if mention.name == LANGUAGE or (readings and read_block(mention.name, script))
+    }
     for problem in references.check(expression, script=script, at=len(script.blocks)):
-        if problem.column not in languages:
+        if problem.column not in own:
             yield Violation(path, problem.code, f"`{key}`: {problem.message}", problem.column)
     if searched(text, script=script) > MAX_SEARCHED:
         message = (
@@ -47,7 +54,7 @@ def faults(text: str, *, script: Script, path: str) -> Iterator[Violation]:
     if len(mentions) > MAX_NAMES:
         message = f"`{key}` may have at most {MAX_NAMES} names; this one has {len(mentions)}."
         yield Violation(path, "too_many", message, mentions[MAX_NAMES].column)
-    fields = {mention.name: mention for mention in reversed(mentions) if field_key(mention.name)}
+    fields = {mention.name: mention for mention in reversed(mentions) if names.field_key(mention.name)}
     if len(fields) > MAX_FIELDS:
         message = f"`{key}` may have at most {MAX_FIELDS} names `field.…`; this one has {len(fields)}."
         columns = sorted(each.column for each in fields.values())
@@ -56,6 +63,14 @@ def faults(text: str, *, script: Script, path: str) -> Iterator[Violation]:
         if references.resolve(mention.name, script) == _ANSWER:
             message = f"`{key}` cannot use `answer`, the answer before a block. Please name a question."
             yield Violation(path, "not_allowed", message, mention.column)
+
+
+def read_block(name: str, script: Script) -> Block | None:
+    """The open question of a name such as `themes.why`; None for other names, and for other blocks."""
+    _, block_name = names.reading_parts(name) or ("", "")
+    meaning = references.resolve(block_name, script)
+    block = script.blocks[meaning] if isinstance(meaning, int) else None
+    return block if block is not None and block.is_read else None
 
 
 def searched(text: str, *, script: Script) -> int:

@@ -10,7 +10,7 @@ from surveys.ai.local.drafts import bank, languages
 from surveys.ai.local.drafts.ask_words import is_order
 from surveys.ai.local.drafts.formats import read_scale, split_options
 from surveys.ai.local.drafts.phrasing import question_from
-from tests.support.ai.drafts import draft_from, option_values, prompts, questions
+from tests.support.ai.drafts import check_draft, draft_from, option_values, prompts, questions
 from tests.support.cases import try_each
 
 
@@ -625,3 +625,79 @@ def test_an_agreement_that_no_question_takes_is_told() -> None:
     draft = draft_from("Employee pulse: workload, recognition. all on agree/disagree scale")
 
     assert draft.unmet == ("Not used: “all on agree/disagree scale”.",)
+
+
+@pytest.mark.parametrize(
+    ("intent", "found"),
+    [
+        ("How happy are members with the pool: water, lockers, showers", ["opinion_scale"] * 3),
+        ("Wie zufrieden sind die Gäste mit dem Zug: Sitze, Takt, Preis", ["opinion_scale"] * 3),
+        ("savoir si les élèves sont contents du cours: rythme, salle, livres", ["opinion_scale"] * 3),
+        ("How happy are you with the pool: very happy, fine, unhappy", ["single_punch", "open_text"]),
+        ("survey about lighting, noise and furniture", ["opinion_scale"] * 3),
+        ("Umfrage über Licht, Lärm und Möbel", ["opinion_scale"] * 3),
+        ("Ask if the boat is clean, and a comment box at the end", ["single_punch", "open_text"]),
+        ("avaliação: guia, loja. no final um campo para sugestões", [*["opinion_scale"] * 2, "open_text"]),
+        ("sondage: savoir pourquoi ils ne lisent plus et s'ils reviendraient", ["open_text", "single_punch"]),
+        ("ask what people think of tea, if they sit. no open questions", ["opinion_scale", "single_punch"]),
+    ],
+)  # fmt: skip
+def test_lists_give_the_questions_that_they_name_and_no_others(intent: str, found: list[str]) -> None:
+    """Rule 10.44."""
+    assert [block["type"] for block in questions(draft_from(intent))] == found
+
+
+@pytest.mark.parametrize(
+    ("intent", "asked"),
+    [
+        ("ask how clean the deck was and why they came", ["How clean was the deck?", "Why did you come?"]),
+        (
+            "ask whether the talk was too long, too short or just right and why they came",
+            ["How was the talk?", "Why did you come?"],
+        ),
+        ("wissen, ob der Raum zu warm oder zu kalt war", ["Wie war der Raum?"]),
+        (
+            "saber si la sopa fue demasiado salada o demasiado sosa y porque volverían",
+            ["¿Cómo fue la sopa?", "¿Por qué volverías?"],
+        ),
+        ("savoir quelle heure leur convient et comment ils viennent", ["Quelle heure vous convient ?"]),
+        ("Quero saber o que os alunos acharam da festa", ["O que você achou da festa?"]),
+        ("ask how often they row, where (sea, lake)", ["How often do you row?", "Where?"]),
+    ],
+)  # fmt: skip
+def test_clauses_become_whole_questions(intent: str, asked: list[str]) -> None:
+    """Rule 10.44."""
+    assert prompts(draft_from(intent))[1 : len(asked) + 1] == asked
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "Which flag: red, blue, green? people can pick 2",
+        "Welche Fahne: rot, blau, grün? jeder darf 2 wählen",
+        "¿Qué bandera: roja, azul, verde? se puede elegir 2",
+    ],
+)
+def test_how_many_people_can_choose_is_a_limit(intent: str) -> None:
+    """Rule 10.44."""
+    [block] = questions(draft_from(intent, type="poll"))
+
+    assert (block["type"], block["max"]) == ("multi_punch", 2)
+
+
+def test_an_ask_that_needs_an_open_question_is_reported_where_these_are_forbidden() -> None:
+    """Rule 10.44."""
+    draft = draft_from("ask how often they sail and why they stopped. no open questions")
+
+    assert [block["type"] for block in questions(draft)] == ["single_punch"]
+    assert "Not asked, as it needs an open question: “why they stopped”." in draft.unmet
+
+
+def test_names_and_addresses_are_facts_that_no_analysis_reads() -> None:
+    """Rule 10.964."""
+    draft = draft_from("Sign-up form: name, e-mail, phone number, why they join")
+    script = check_draft(draft, "convo").script
+
+    assert [(block.format, block.is_read) for block in script.blocks if block.asks] == [
+        ("name", False), ("email", False), ("phone", False), (None, True),
+    ]  # fmt: skip

@@ -18,6 +18,7 @@ from tests.support.browser.staff_results import unfold_filters
 from tests.support.staff import Staff
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import project_staff, tab
+from tests.support.surveys.read_answers import read_survey
 from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -186,6 +187,21 @@ def test_a_condition_selects_responses_on_both_tabs(staff, open_as, check_every_
     expect(page.get_by_label("Block or variable")).to_have_count(1)
     shoot(page, "condition-responses")
     expect_to_fit_everywhere(page)
+
+
+def test_a_row_selects_by_the_themes_that_an_analysis_has_read(staff, open_as) -> None:
+    """Rule 6.963."""
+    made = read_survey(community=staff.community)
+    page = open_as(staff, tab(made.pk, "responses"))
+
+    page.get_by_role("button", name="Add a condition").click()
+    page.get_by_label("Block or variable").select_option(label="Themes: Why?")
+    page.get_by_label("Price").check()
+    page.get_by_role("form", name="Condition").get_by_role("button", name="Apply").click()
+
+    page.wait_for_url("**where=themes**")
+    expect(page.get_by_label("Price")).to_be_checked()
+    expect(page.locator("table.list tbody tr")).to_have_count(2)
 
 
 def test_rare_sections_are_folded_and_say_what_is_set(staff, open_as, check_every_look) -> None:

@@ -31,6 +31,14 @@ test("the values of choices and of the points of a scale can be listed", () => {
   assert.deepEqual(reach.choicesOf(BLOCKS[2]), []);
 });
 
+test("a variable may have values of its own, as themes have", () => {
+  const themes = { name: "themes.Q1", meaning: "", called: "Themes", kind: "choices", choices: ["Price"] };
+  const [subject] = reach.variables(store({ vocabulary: { ...VOCABULARY, variables: [themes] } }));
+
+  assert.deepEqual([subject.kind, subject.choices], ["choices", [["Price", "Price"]]]);
+  assert.deepEqual(reach.referenceTo(subject), { variable: "themes.Q1" });
+});
+
 test("a name like a position means the block at that place, and a block of that name only as a block", () => {
   assert.equal(reach.findSubject(store(), "b3", { variable: "q1" }).block.key, "b1");
   assert.equal(reach.findSubject(store(), "b3", { block: "q1" }).block.key, "b2");

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 import orjson
 from django.conf import settings
 from django.urls import reverse
+from django.utils.text import Truncator
 
 from communities.ground import wire
 from communities.ground.words import plural
 from surveys.admin.frame import ProjectPage, address_of
 from surveys.ai import provider_is_free
+from surveys.ai.provider import SENTIMENTS
 from surveys.engine.flow import vocabulary
+from surveys.engine.flow.wording import heading
 from surveys.engine.intake import fields as limits
 from surveys.engine.intake.reader import MAX_BLOCKS
+from surveys.engine.language.names import expression_form
 from surveys.engine.rules.option import CHAT_OPTIONS
 from surveys.engine.script import Script
 from surveys.engine.walk.defaults import ACKNOWLEDGED
 from surveys.engine.walk.follow_ups import SHORT
 from surveys.models import Project
+from surveys.services.ai_work import codebook
 from surveys.services.drafts import answers as block_answers
 from surveys.services.drafts import checking, collisions, points
 from surveys.services.drafts import service as drafts
 from surveys.services.drafts.service import SavedScript, UnsavedScript
-from surveys.services.ground import metadata
+from surveys.services.ground import access, metadata
 from surveys.services.representations import project as project_json
 from surveys.services.representations import script as script_json
 from surveys.services.scripts import cache as script_cache
@@ -33,6 +39,7 @@ from xp.services import achievements
 
 Json = dict[str, Any]
 MAX_ACHIEVEMENTS = 200
+MAX_CALLED = 60  # characters of a question
 _PROJECT_FIELDS = ("id", "name", "status", "delivery", "rewards", "scoring")
 _PAGES = (
     *("draft", "save", "duplicate", "scoring", "logic", "flow", "export", "archived"),
@@ -141,7 +148,33 @@ def _vocabulary(page: ProjectPage, script: Script) -> Json:
         "asks_further": not (project.is_anonymous or provider_is_free()),
         "further_help": _further_help(),
         "tier": page.actor.tier,
+        "readings": list(_readings(page, script)),
     }
+
+
+def _readings(page: ProjectPage, script: Script) -> Iterator[Json]:
+    """What an analysis has read, as conditions that select responses name it (rule 6.963)."""
+    if not access.may_read_people(actor=page.actor, project=page.project):
+        return
+    titles = codebook.ids_by_title(project_id=page.project.pk)
+    for block in script.blocks:
+        if block.is_read and block.id in titles:
+            name = expression_form(block.name or "").strip("()")
+            question = Truncator(heading(block.prompt, script)).chars(MAX_CALLED)
+            yield {
+                "name": f"themes.{name}",
+                "called": f"Themes: {question}",
+                "meaning": "What the answer mentions, as an analysis has read it.",
+                "kind": "choices",
+                "choices": sorted(titles[block.id]),
+            }
+            yield {
+                "name": f"sentiment.{name}",
+                "called": f"Sentiment: {question}",
+                "meaning": "The sentiment of the answer, as an analysis has read it.",
+                "kind": "choice",
+                "choices": list(SENTIMENTS),
+            }
 
 
 def _further_help() -> str:

@@ -340,9 +340,9 @@ BLOCK = ObjectType(
         ),
         "format": FieldSpec(
             ChoiceType(FORMATS),
-            "How an answer is written: `line`, `email`, `url`, `phone` (5 to 20 digits, with `+ ( ) - .` "
-            "and spaces) or `date` (`2026-01-31`). Other answers are refused with `invalid`. Null takes "
-            "any text.",
+            "How an answer is written: `line`, `name`, `email`, `url`, `phone` (5 to 20 digits, with "
+            "`+ ( ) - .` and spaces) or `date` (`2026-01-31`). Other answers are refused with `invalid`. "
+            "Null takes any text.",
             example="email",
             only_on=frozenset({"open_text"}),
         ),

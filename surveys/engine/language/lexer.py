@@ -13,7 +13,7 @@ NAME_PATTERN = regex.compile(r"\p{L}[\p{L}\p{M}\p{Nd}_ \-]{0,63}")
 
 # The name of a metadata field, which is sent when the conversation begins (rule 4.21).
 FIELD_PATTERN = r"field\.[a-z0-9_]++"
-_NAME = rf"(?:{FIELD_PATTERN}|\p{{L}}[\p{{L}}\p{{M}}\p{{Nd}}_]*+)"
+_NAME = rf"(?:{FIELD_PATTERN}|(?:(?:themes|sentiment)\.)?+\p{{L}}[\p{{L}}\p{{M}}\p{{Nd}}_]*+)"
 _PARTS = (
     r"(?P<space>\s++)"
     rf"|(?P<name>{_NAME})"

@@ -10,6 +10,7 @@ from surveys.engine.script import title_case
 KEYWORDS = frozenset({"and", "or", "not", "in"})
 BOOLEANS = {"true": True, "false": False}
 SCORES = ("score", "max_score", "score_correct", "max_score_correct")  # each also with _<bucket>
+READINGS = ("themes", "sentiment")
 COUNTS = ("correct_answers", "max_correct_answers")
 VARIABLES = frozenset({"answer", *SCORES, *COUNTS})
 # Parameters of the respondent's page itself, in lower case. A web address cannot fill in a block with such a
@@ -27,6 +28,15 @@ def field_key(name: str) -> str | None:
     None for other names.
     """
     return name.removeprefix("field.") if name.startswith("field.") else None
+
+
+def reading_parts(name: str) -> tuple[str, str] | None:
+    """`themes.why` → `themes`, `why`: what an analysis read in the answers to a block (rule 6.963).
+
+    None for other names.
+    """
+    what, _, block = name.partition(".")
+    return (what, block) if what in READINGS and block else None
 
 
 def is_page_parameter(name: str) -> bool:

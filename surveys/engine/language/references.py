@@ -253,6 +253,8 @@ def _unknown(name: str, script: Script, at: int, *, suggests: bool) -> str:
         return f"No block is named {name}. The variable is written {name.lower()}."
     if names.looks_like_variable(name) and not script.scoring_enabled:
         return f"{name} is a variable only if scoring is enabled, and no block is named {name}."
+    if names.reading_parts(name) is not None:
+        return f"{name} selects responses that an analysis has read, and nothing else."
     suggestion = _nearest(name, script, at) if suggests else None
     hint = f" Did you mean {suggestion}?" if suggestion else ""
     return f"No block or variable is named {name}.{hint}"

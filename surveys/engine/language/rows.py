@@ -162,7 +162,7 @@ def _subject(name: str) -> dict[str, object]:
     """The name in the form of a leaf: fields, positions and variables as `variable`, all others as
     `block`.
     """
-    if names.field_key(name) is not None:
+    if names.field_key(name) is not None or names.reading_parts(name) is not None:
         return {"variable": name}
     is_block = name.lower() in names.KEYWORDS or names.expression_form(name) == name
     return {"block": name} if is_block and len(name) <= _MAX_NAME else {"variable": name}

@@ -357,7 +357,7 @@ class _Check:
             return isinstance(meaning, str) and not names.looks_like_score(meaning)
         if block.type == "single_punch":
             return any(values.is_date(option.value) for option in block.options)
-        return block.type in (CALCULATED, "open_text") and block.format in (None, "line", "date")
+        return block.type in (CALCULATED, "open_text") and block.format in (None, "line", "name", "date")
 
 
 # --- Words ----------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ _ANSWERED = frozenset({"isSubmitted", "isSet", "isNotEmpty", "submitted", "isCli
 _SKIPPED = frozenset({"isSkipped", "isNotSet", "isEmpty", "skipped", "isNotClicked"})
 _FIELDS_OF_PEOPLE = {
     "addressLine1": "line", "addressLine2": "line", "city": "line", "state": "line", "zip": "line",
-    "country": "line", "firstName": "line", "lastName": "line", "email": "email", "phone": "phone",
+    "country": "line", "firstName": "name", "lastName": "name", "email": "email", "phone": "phone",
     "company": "line",
 }  # fmt: skip
 

@@ -497,7 +497,7 @@ def _csv_row(found: Questionnaire, n: int, cells: list[tuple[str, str]]) -> None
 
 def give_kind(item: Item, kind: str) -> None:
     """Give an item the type that a word of KIND_OF names."""
-    if kind in ("email", "phone", "url", "date", "line"):
+    if kind in ("name", "email", "phone", "url", "date", "line"):
         item.kind, item.format = "open_text", kind
     elif kind == "menu":
         item.kind, item.is_menu = "single_punch", True

@@ -182,7 +182,11 @@ def count_answers(
         if most_derived is not None and listed >= most_derived and is_scan:
             raise TooManyToDerive
         needs_slot = is_large(listed, selection, stored.script, added)
-        state = _reading_state(project_id) if needs_slot and read_ids else None
+        state = (
+            _reading_state(project_id)
+            if needs_slot and (read_ids or selecting.reads(selection.where))
+            else None
+        )
         key = (*counted_of, state)
         if needs_slot and (known := large.kept(key, Counted, changes=changes)) is not None:
             return known, values_of([unfinished_part])[0]

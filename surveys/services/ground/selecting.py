@@ -32,6 +32,7 @@ from surveys.engine.language.values import Operand, Value
 from surveys.engine.rules import dependence
 from surveys.engine.script import CALCULATED, CHOICES, SCALES, Block, Script, Violation
 from surveys.engine.walk import answers
+from surveys.models import Theme
 from surveys.services.ground import metadata
 
 _PARAMETER = "where"
@@ -39,6 +40,7 @@ _PARAMETER = "where"
 # take the database some tenths of a second; searches in long texts reach it much earlier.
 MUCH_WORK = 10_000_000
 _TO_READ = 200
+_TO_LOOK_INTO_READINGS = 1_000  # once for each name: a look-up in an index of another table
 _TO_LIST, _TO_LOOK_UP = 60, 8  # for each option of a list: once for each list, and at each mention of it
 MOST_SECONDS = 5  # of statements that select by an expression
 _TRUE: Part = ("TRUE", [])
@@ -62,19 +64,19 @@ _ORDERINGS = ("<", "<=", ">", ">=")
 ScriptOf = Callable[[], Script]  # reads the script only if there is an expression
 
 
-def refuse_faults(text: str | None, *, script: ScriptOf, solutions: bool) -> None:
+def refuse_faults(text: str | None, *, script: ScriptOf, solutions: bool, readings: bool = True) -> None:
     """Refuse an expression with faults, and an expression that would reveal facts that its reader may not
     know.
 
     Readers without `solutions` do not see scores and results of calculated blocks, so they cannot select by
-    them.
+    them. Without `readings` the expression cannot select by themes and sentiments.
     """
-    if text is not None and (found := list(_faults(text, script(), solutions))):
+    if text is not None and (found := list(_faults(text, script(), solutions, readings))):
         refuse_all(found)
 
 
-def _faults(text: str, script: Script, solutions: bool) -> Iterator[Violation]:
-    faults = list(whole_responses.faults(text, script=script, path=_PARAMETER))
+def _faults(text: str, script: Script, solutions: bool, readings: bool) -> Iterator[Violation]:
+    faults = list(whole_responses.faults(text, script=script, path=_PARAMETER, readings=readings))
     yield from faults
     if faults:
         return
@@ -97,7 +99,7 @@ def parts(
     script: ScriptOf,
     state: str,
 ) -> Iterator[Part]:
-    """Yield the conditions on `state`, the column with the state of a conversation.
+    """Yield the conditions on `state`, the column with the state of a conversation, which has its id beside.
 
     The expression has no faults; a name that the script does not have any more has no value.
     """
@@ -108,7 +110,14 @@ def parts(
     columns: dict[str, tuple[str, Part]] = {}
     compiler = _Compiler(script(), "s.state", columns)
     condition = compiler.condition(expressions.parse(where).tree)
-    yield _joined(f"(SELECT {{}} FROM (SELECT {state}) c(state), {{}})", condition, _values(columns))
+    row = f"SELECT {state}, {state.removesuffix('state')}id"
+    yield _joined(f"(SELECT {{}} FROM ({row}) c(state, id), {{}})", condition, _values(columns))
+
+
+def reads(where: str | None) -> bool:
+    """Whether an expression without faults selects by what an analysis read."""
+    mentions = expressions.parse(where).mentions if where is not None else ()
+    return any(names.reading_parts(mention.name) for mention in mentions)
 
 
 def number(name: str, *, script: Script, state: str) -> Part | None:
@@ -123,7 +132,8 @@ def work(texts: Sequence[str], *, script: Script) -> int:
     sizes = {name: _length_of_list(name, script) for name in set(mentioned)}
     listed = _TO_LIST * sum(sizes.values()) + _TO_LOOK_UP * sum(sizes[name] for name in mentioned)
     compared = sum(len(text) + whole_responses.searched(text, script=script) for text in texts)
-    return _TO_READ + listed + compared
+    read = _TO_LOOK_INTO_READINGS * sum(names.reading_parts(name) is not None for name in sizes)
+    return _TO_READ + listed + compared + read
 
 
 def _length_of_list(name: str, script: Script) -> int:
@@ -364,6 +374,10 @@ class _Compiler:
         return name if name == dependence.LANGUAGE else references.resolve(name, self.script)
 
     def _value(self, name: str) -> _Compiled:
+        if (read := whole_responses.read_block(name, self.script)) is not None:
+            return (
+                self._themes(read) if name.startswith("themes.") else _text(_of_reading("r.sentiment", read))
+            )
         meaning = self._meaning(name)
         if isinstance(meaning, int):
             return self._value_of_block(self.script.blocks[meaning])
@@ -415,8 +429,20 @@ class _Compiler:
 
         texts = {str(each.id): each.value for each in block.options}
         forms = of({key: _form(values.operand(text)) for key, text in texts.items()})
-        keys = _joined("(SELECT jsonb_object_agg(form, 1) FROM unnest({}) form)", forms)
-        return _List(of(texts), forms, keys)
+        return _List(of(texts), forms, _keys(forms))
+
+    def _themes(self, block: Block) -> _List:
+        """The titles of an answer's themes, in the order of the themes' ids."""
+        themes = Theme.objects.filter(block_id=block.id or 0, merged_into=None)
+        titles = {str(pk): title for pk, title in themes.values_list("pk", "title")}
+
+        def of(known: Mapping[str, str]) -> Part:
+            named = "SELECT %s::jsonb->>theme::text AS text, theme FROM unnest(r.themes) theme"
+            listed = f"ARRAY(SELECT text FROM ({named}) named WHERE text IS NOT NULL ORDER BY theme)"
+            return _of_reading(listed, block, _json(known))
+
+        forms = of({key: _form(values.operand(title)) for key, title in titles.items()})
+        return _List(of(titles), forms, _keys(forms))
 
     def _result(self, block: Block) -> _Single:
         """A stored result: a text, or a number rounded as it is for conditions."""
@@ -466,6 +492,16 @@ class _Compiler:
 def _json(known: Mapping[str, str | int]) -> str:
     """A look-up by the ids of options. As a text it can be compared, unlike `Jsonb`."""
     return orjson.dumps(known).decode()
+
+
+def _of_reading(value: str, block: Block, *parameters: str) -> Part:
+    """A value of the reading `r` of a conversation's answer; NULL if no analysis has read the answer."""
+    sql = f"(SELECT {value} FROM surveys_reading r WHERE r.conversation_id = c.id AND r.block_id = %s)"
+    return sql, [*parameters, block.id]
+
+
+def _keys(forms: Part) -> Part:
+    return _joined("(SELECT jsonb_object_agg(form, 1) FROM unnest({}) form)", forms)
 
 
 def _text(text: Part) -> _Single:

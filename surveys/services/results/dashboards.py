@@ -129,11 +129,13 @@ def _locked(actor: Actor, project_id: int, at: datetime) -> Project:
 def _with_names(where: str, project: Project, *, solutions: bool) -> str:
     """An expression with the names of blocks in place of their positions (rule 6.472). Refuses its faults;
     one that only its names make too long has a fault, too.
+
+    Everybody may see a shared dashboard, and staff rename themes, so it cannot name what an analysis read.
     """
     if not where:
         return ""
     script = script_cache.script_of(project)
-    selecting.refuse_faults(where, script=lambda: script, solutions=solutions)
+    selecting.refuse_faults(where, script=lambda: script, solutions=solutions, readings=False)
     named = carried(where, before=script, after=script.blocks)
     selecting.refuse_faults(named, script=lambda: script, solutions=solutions)
     return named

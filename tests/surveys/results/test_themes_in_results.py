@@ -11,11 +11,15 @@ from django.test.utils import CaptureQueriesContext
 
 from surveys.models import Project
 from surveys.services.counting import large
+from surveys.services.drafts.logic import rows_of
+from surveys.services.drafts.logic import text_of as text_of_rows
+from surveys.services.ground import selecting
 from surveys.services.results import figures
+from surveys.services.scripts import cache as script_cache
 from tests.support.caller import CHOICE, TEXT, Caller, faults
 from tests.support.staff import text_of
 from tests.support.surveys.analyses import Reads, analysed, connected, connecting, rich, tags_of  # noqa: F401
-from tests.support.surveys.project_tabs import superuser, tab
+from tests.support.surveys.project_tabs import editor_state, superuser, tab
 from tests.support.surveys.results import converse, results
 
 pytestmark = pytest.mark.django_db
@@ -256,3 +260,85 @@ def test_themes_divide_the_results(made: tuple[Caller, dict[str, Any]]) -> None:
         f"/projects/{project['id']}/analysis/results?segment_by={project['script']['blocks'][4]['id']}"
     )
     assert faults(refused) == {("segment_by", "not_found")}
+
+
+BY_READINGS = {
+    '"Slow" in themes.q4': lambda tags, tone: "slow" in tags,
+    'themes.q4 = ["Slow", "Dear"]': lambda tags, tone: tags == {"slow", "dear"},
+    'sentiment.q4 = "negative" AND NOT "Dear" in themes.Q3': lambda tags, tone: (
+        tone == "-" and "dear" not in tags
+    ),
+    "NOT themes.q4 AND q4": lambda tags, tone: not tags,
+    'sentiment.q4 in ["positive", "neutral"]': lambda tags, tone: tone != "-",
+    '"Unknown" in themes.q4 OR themes.q5': lambda tags, tone: False,
+}
+
+
+@pytest.mark.parametrize("text", BY_READINGS)
+def test_themes_and_sentiments_select_responses(made: tuple[Caller, dict[str, Any]], text: str) -> None:
+    """Rule 6.963."""
+    caller, project = made
+    query, path = urlencode({"where": text}), f"/projects/{project['id']}"
+    chosen = [
+        person
+        for person in PEOPLE
+        if person[-1] and BY_READINGS[text](set(tags_of(person[-1])), person[-1][-1])
+    ]
+
+    listed = caller.get(f"{path}/responses?{query}").json()
+    exported = b"".join(caller.get(f"{path}/responses/export?format=ndjson&{query}").streaming_content)
+    told = results(caller, project, f"?{query}&segment_by=field.campaign")
+    page = tab(project["id"], "results_answers", project["script"]["blocks"][3]["id"])
+    written = text_of(superuser().get(f"{page}?{query}"))
+
+    assert listed["pagination"]["total"] == len(listed["data"]) == exported.count(b"\n") == len(chosen)
+    assert told["conversation_count"] == len(chosen)
+    segments = {each["value"]: each["count"] for each in told["segment_by"]["segments"]}
+    assert segments.get("mail", 0) == len([person for person in chosen if person[0] == "mail"])
+    assert written.count("Put the themes right") == len(chosen)
+
+
+def test_nothing_but_selections_names_themes(made: tuple[Caller, dict[str, Any]]) -> None:
+    """Rules 6.963 and 6.964."""
+    caller, project = made
+    path, text = f"/projects/{project['id']}", '"Slow" in themes.q4'
+    blocks = [each["id"] for each in project["script"]["blocks"]]
+
+    for other, column in (('"a" in themes.q1', 8), ('sentiment.nobody = "x"', 1)):
+        refused = caller.get(f"{path}/responses?{urlencode({'where': other})}")
+        assert faults(refused) == {("where", "unknown_reference")}
+        assert refused.json()["violations"][0]["column"] == column
+    quota = {"quotas": [{"where": text, "limit": 5}]}
+    assert faults(caller.patch(path, {"settings": quota})) == {
+        ("settings.quotas[0].where", "unknown_reference")
+    }
+    board = {"title": "", "block_ids": blocks[:1], "where": text, "weight_by": None, "is_shared": False}
+    assert faults(caller.put(f"{path}/dashboard", board)) == {("where", "unknown_reference")}
+    condition = {"precondition": text, "type": "open_text", "prompt": "More?"}
+    assert faults(caller.put(f"{path}/script", {"blocks": [*project["script"]["blocks"], condition]})) == {
+        ("blocks[5].precondition", "unknown_reference")
+    }
+
+
+def test_a_look_into_readings_counts_as_work(made: tuple[Caller, dict[str, Any]]) -> None:
+    """Rule 6.279."""
+    script = script_cache.script_of(Project.objects.get(pk=made[1]["id"]))
+    plain, reading = (selecting.work([f'"Slow" in {name}'], script=script) for name in ("q4", "themes.q4"))
+
+    assert reading - plain > selecting._TO_LOOK_INTO_READINGS - 100
+
+
+def test_rows_of_conditions_offer_themes_and_sentiments(made: tuple[Caller, dict[str, Any]]) -> None:
+    """Rule 6.963."""
+    _, project = made
+    known = editor_state(superuser(), project["id"])["vocabulary"]["readings"]
+    page = superuser().get(tab(project["id"])).content.decode()
+
+    assert [(each["name"], each["kind"], each["choices"]) for each in known] == [
+        ("themes.Q3", "choices", ["Dear", "Kind", "Slow"]),
+        ("sentiment.Q3", "choice", ["positive", "neutral", "negative"]),
+    ]
+    read = rows_of(text='"Slow" in themes.Q3', lists=[known[0]["name"]])
+    assert read["condition"] == {"variable": "themes.Q3", "op": "in", "value": ["Slow"]}
+    assert text_of_rows(condition=read["condition"], kind=read["kind"])["text"] == 'themes.Q3 in ["Slow"]'
+    assert 'data-where="readings"' in page

@@ -342,7 +342,7 @@ BlockFieldsActionKind: TypeAlias = Literal["give_xp", "give_achievement", "give_
 
 BlockFieldsAnswerStyle: TypeAlias = Literal["full_text", "emoji_only", "select_menu", "buttons"]
 
-BlockFieldsFormat: TypeAlias = Literal["line", "email", "url", "phone", "date"]
+BlockFieldsFormat: TypeAlias = Literal["line", "name", "email", "url", "phone", "date"]
 
 BlockFieldsSection: TypeAlias = Literal["intro", "main", "outro"]
 

@@ -13,7 +13,9 @@ from surveys.ai.local.drafts.ask_words import (
     KIND,
     LEADING,
     RATING,
+    TO_US,
     is_order,
+    lists_aspects,
 )
 from surveys.ai.local.drafts.bank import find
 from surveys.ai.local.drafts.conditions import IF
@@ -28,6 +30,10 @@ _TWINS = re.compile(
 )
 # Two nouns that share a part: `Vor- und Nachteile`.
 _COMPOUND = re.compile(r"\w-\s(?:und|oder|and|or|et|ou|y|o|e)\s\w|\bvor und nachteile", re.IGNORECASE)
+# What a survey is about may be the first item of its list.
+_ABOUT_FIRST = re.compile(
+    r"\s(?:about|on|über|sur|sobre)\s(?P<first>[^\W\d_][\w'’-]*(?:\s[\w'’-]+){0,2})$", re.I
+)
 _MOST_WORDS = 9  # An item of a list after the name of a survey has at most this many words.
 _MOST_WORDS_OF_ITEM = 4  # Longer words before the first comma introduce the list.
 _MAX_LEAD = 120  # A colon begins a list only after at most this many characters.
@@ -45,6 +51,8 @@ def parted(sentence: str, language: str) -> tuple[str, str | None, str]:
         if inner_dash and "," in rest[inner_dash.end() :] and "," not in rest[: inner_dash.start()]:
             return f"{lead}: {rest[: inner_dash.start()].strip()}", rest[inner_dash.end() :], ""
         asked = after_verb(_from_verb(lead.split(",")[-1].strip(), language), language)[1]
+        if lists_aspects(asked, rest):
+            return "", rest, "rate"
         if rest.strip(TRAILING) and not re.match(INTERROGATIVE[language], asked, re.IGNORECASE):
             inner = _verb(rest, language)
             if inner and language == "de":
@@ -71,6 +79,8 @@ def parted(sentence: str, language: str) -> tuple[str, str | None, str]:
             return head, sentence[len(head) :].strip(" ,"), ""
         leading = r"(?:(?:plus|and|also|und|dazu|sowie|auch|et|y|e)\s{1,3}){0,2}"
         clause = re.search(rf",\s{{1,3}}{leading}(?={INTERROGATIVE[language]})", depth_free, re.IGNORECASE)
+        if TO_US.match(depth_free):
+            return sentence, None, ""
         begins = re.match(INTERROGATIVE[language], depth_free, re.IGNORECASE)
         if begins and depth_free.count(",") > 1 and not sentence.endswith("?"):
             return "", sentence, ""
@@ -111,6 +121,11 @@ def _from_verb(text: str, language: str) -> str:
 def _head_of_list(sentence: str, language: str) -> str:
     """Return the words before the first comma if they name the survey, and a list of what to ask follows."""
     head, *others = list_parts(sentence)
+    about = _ABOUT_FIRST.search(head)
+    joined = re.compile(rf"\s(?:{CONJUNCTIONS[language]})\s")
+    if about and KIND.search(head) and not FORM.search(head) and any(map(joined.search, others)):
+        words = [len(part.split()) for other in others for part in joined.split(other)]
+        return head[: about.start("first")] if max(words) <= _MOST_WORDS_OF_ITEM else ""
     is_list = len(others) > 1 and all(len(other.split()) <= _MOST_WORDS for other in others)
     if not is_list or find(head, language) or re.match(INTERROGATIVE[language], head, re.IGNORECASE):
         return ""

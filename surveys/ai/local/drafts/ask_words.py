@@ -39,7 +39,8 @@ SETTINGS = re.compile(
     re.IGNORECASE,
 )
 ONE_OPEN = re.compile(
-    r"[,;]?\s{0,3}\b(?:and |und |et |y |e )?(?:only |nur )?(?:one|a single|1|eine|einer|une|una|uma) "
+    r"[,;]?\s{0,3}\b(?:and |und |et |y |e )?(?:only |nur |(?:the )?(?:last|final) )?"
+    r"(?:one|a single|1|eine|einer|une|una|uma) "
     r"(?:final |last |offene[nr]? |open[- ]?(?:ended)? ?|(?=question ouverte|pregunta abierta|pergunta "
     r"aberta))"
     r"(?:question|frage|pregunta|pergunta|text)?(?: ouverte| abierta| aberta)?(?: (?:at the end|am ende|"
@@ -50,9 +51,10 @@ _UNNAMED_SCALE = re.sub(r"\?P<\w+>", "?:", SCALE.pattern).replace(
     "(?:out of|sur|von|sobre) (?:5|7|10)\\b", "(?!)"
 )
 GLOBAL_SCALE = re.compile(
-    r"(?:^|[,;.]\s{0,3}|\s)(?:all |alle |using |with |mit |nach |avec |con |com )?(?:on )?(?:a |an |"
-    r"einer |eine |une |una |uma )?"
-    rf"(?:\b(?:scales?|ratings?|skala|échelle|escala|notes?|notas?|(?:schul)?noten?)\b)[^,;.]{{0,200}}?(?={_UNNAMED_SCALE})",
+    r"(?:^|[,;.]\s{0,3}|\s)(?:all |alle |using |with |mit |nach |avec |con |com )?"
+    r"(?:on |auf |sur |en |em )?(?:a |an |einer |eine |une |una |uma )?"
+    r"(?:\b(?:agree(?:/| to | or | ?- ?)disagree|"
+    rf"scales?|ratings?|skala|échelle|escala|notes?|notas?|(?:schul)?noten?)\b)[^,;.]{{0,200}}?(?={_UNNAMED_SCALE})",
     re.IGNORECASE,
 )
 
@@ -87,7 +89,9 @@ SENTENCES = re.compile(
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bz\.B)(?<!\bmax)(?<!\bmin)(?<!\bNr)(?<!\bSt)(?<!\bDr)(?<!\bca)(?<!\bvs)(?<!\bno)(?<!\betc)"
     r"(?<!\d)(?<=[.!])\s{1,3}(?=[^\W\d_]|[¿¡«\"“])"
     # No sentence ends within `10. July`.
-    rf"(?:(?<!\W\d\.\s)(?<!\W\d\d\.\s)|(?!(?i:{MONTHS})))|\n+"
+    rf"(?:(?<!\W\d\.\s)(?<!\W\d\d\.\s)|(?!(?i:{MONTHS})|(?:or|and|oder|und|ou|et|o|y|e)\b))|\n+"
+    # `Food, music. 5 stars each.`
+    r"|(?<=[^\W\d_][.!])\s{1,3}(?=\d{1,2}[ -](?i:stars|sterne|étoiles|estrellas|estrelas)\b)"
 )
 INTERROGATIVE = {
     "en": r"(?:(?:at |in |on |for |to |from |with |since |until )?(?:what|which|who|when|where|why|how|"
@@ -104,9 +108,9 @@ INTERROGATIVE = {
           r"avez-vous|êtes-vous|\w+-(?:vous|tu|t-il|il|on)\b|faut-il)",
     "es": r"(?:¿|(?:por |para |con |en |a |de |cada )?(?:qu[eé]|cu[aá]l(?:es)?|c[oó]mo|cu[aá]ndo|"
     r"d[oó]nde|cu[aá]nt[oa]s?|"
-          r"qui[eé]n(?:es)?)\b|si |lo que )",
+          r"qui[eé]n(?:es)?)\b|porqu[eé]\b|si |lo que )",
     "pt": r"(?:(?:por |para |com |em |a |de |o |d)?(?:que|qual|quais|como|quando|onde|quant[oa]s?|quem)\b|"
-          r"se |tem |você )",
+          r"porqu[eê]\b|se |tem |você )",
 }  # fmt: skip
 ASKING = {
     "en": r"\b(?:(?:and|also|then|please|to|should|must|it should)\s{1,3})*(?:ask(?:ing|s)?|find(?:s|ing)? "
@@ -134,6 +138,24 @@ RATING = {
     r"calificar)\b",
     "pt": r"\b(?:avaliar|dar nota para)\b",
 }  # fmt: skip
+# A list after these words is what people are satisfied with: `how happy they are with us: price, staff`.
+SATISFIED = re.compile(
+    r"\b(?:(?:un|dis)?satisfied|happy|zufrieden|glücklich|satisfaite?s?|contente?s?|satisfech[oa]s?|content[oa]s?|"
+    r"satisfeit[oa]s?)\b",
+    re.IGNORECASE,
+)
+_DEGREES = re.compile(
+    rf"\b(?:very|somewhat|not|neither|sehr|eher|gar|nicht|teils|weder|très|plutôt|pas|peu|ni|muy|algo|poco|nada|"
+    rf"muito|pouco|nem)\b|{SATISFIED.pattern}|^\W*(?:yes|ja|oui|sí|sim)\b",
+    re.IGNORECASE,
+)
+
+
+def lists_aspects(lead: str, listed: str) -> bool:
+    """Return whether a list after a colon names what people are satisfied with, and not their answers."""
+    return SATISFIED.search(lead) is not None and "," in listed and not _DEGREES.search(listed)
+
+
 ABOUT = {
     "en": r"^(?:(?:them|people|everyone|everybody|respondents|participants|users|customers|clients|guests|"
           r"members|staff|volunteers|donors|players|"
@@ -146,14 +168,16 @@ ABOUT = {
     "pt": r"^(?:(?:também|aos \w+|às \w+|para os \w+|para as \w+)\s{1,3})*(?P<how>por(?! que)|sobre)?\s{0,3}",
 }  # fmt: skip
 ALSO = re.compile(
-    r"\b(?:also|plus|additionally|in addition|including|auch|zusätzlich|außerdem|aussi|également|también|"
+    r"(?:^|[,;.&(]\s{0,3}|\b(?:and|with)\s)plus\b|"
+    r"\b(?:also|additionally|in addition|including|auch|zusätzlich|außerdem|aussi|également|también|"
     r"además|também|incluindo)\b",
     re.I,
 )
 LEADING = re.compile(
     r"^(?:and|or|plus|also|then|finally|danach|dann|anschließend|ensuite|enfin|después|luego|depois|"
-    r"as well as|und|sowie|dazu|außerdem|auch|et|puis|ainsi que|aussi|y|"
-    r"además|también|e|também|bem como|&|with|"
+    r"(?:about|über|sur|sobre)(?=\s(?!what|how|was|wie|qu))|as well as|"
+    r"und|sowie|dazu|außerdem|auch|et|puis|ainsi que|aussi|"
+    r"y|además|también|e|também|bem como|&|with|"
     r"mit|(?:avec|con|com)(?! qu)|maybe|perhaps|optionally)\s{1,3}",
     re.IGNORECASE,
 )

@@ -106,10 +106,50 @@ _SATISFIED_WITH = re.compile(
 )
 _SIZE = re.compile(r"\b(?:\d{0,2}X{0,3}[SL]|M|\d{2,3}(?:/\d{2,3})?)\b")
 _SIZES = re.compile(
-    r"\b(?P<of>(?i:(?:[^\W\d_]{1,20}[ -])?(?:sizes?|größen?|tailles?|tallas?|tamanhos?)))\s{0,3}:?\s{1,3}"
-    rf"(?P<list>{_SIZE.pattern}(?:\s{{0,3}}[,/]?\s{{0,3}}(?:(?:or|and|oder|und|ou|o|y|et|e)\s{{1,3}})?{_SIZE.pattern}){{2,20}})"
+    r"\b(?P<of>(?i:(?:[^\W\d_]{1,20}[ -])?(?:sizes?|größen?|tailles?|tallas?|tamanhos?)))\s{0,3}:?\s{1,3}\(?"
+    rf"(?P<list>{_SIZE.pattern}(?:\s{{0,3}}[,/]?\s{{0,3}}(?:(?:or|and|oder|und|ou|o|y|et|e)\s{{1,3}})?{_SIZE.pattern}){{2,20}})\)?"
 )
 _OR_NOT = re.compile(r"\s{1,3}(?:or not|oder nicht|ou (?:pas|non)|o no|ou não)$", re.IGNORECASE)
+
+
+# `whether the pace was too fast, too slow or just right` has the answers in it.
+_EITHER_PART = r",?\s(?:or|oder|ou|o)\s|,\s"
+_MEASURED = re.compile(
+    r"^(?:too|just|zu|genau|trop|demasiado|muy|muito)\s|\s(?:enough|demais)$|^(?:fine|ok|right|good|gut|bien|bon|bom)$",
+    re.I,
+)
+_WORD = r"(?!(?:and|und|et|e|y|or|oder|ou|o)\b)[\w'’-]+"
+_WORDS = rf"(?![\dA-ZÄÖÜ_]){_WORD}(?:\s{_WORD}){{0,2}}?"
+_PARTS = (
+    rf"(?P<list>{_WORDS}(?:,\s{_WORDS}){{0,5}},?\s(?:or|oder|ou|o)\s(?!(?:not|nicht|no|non|não)\b){_WORDS})"
+    r"(?=\s{0,3}(?:[.,;?!)]|$)|\s(?:and|und|et|y|e|ist|sind|war|waren)\b)"
+)
+_OF = r"[^,;.:?!()\n]{0,60}?"
+_ALTERNATIVES = {
+    "en": (
+        rf"\b(?:whether|if) (?P<of>(?:the|our|your|their|this|it)\b{_OF}) (?P<verb>is|are|was|were) "
+        rf"{_PARTS}",
+        "how {of} {verb} ({options})",
+    ),
+    "de": (
+        rf"\bob (?P<of>(?:der|die|das|unser\w*|euer|eure)\b{_OF}) {_PARTS} (?P<verb>ist|sind|war|waren)\b",
+        "wie {of} {verb} ({options})",
+    ),
+    "fr": (
+        rf"\bsi (?P<of>(?:l['’]|(?:le|la|les|notre|nos|votre)\b){_OF}) (?P<verb>est|sont|étai(?:en)?t) "
+        rf"{_PARTS}",
+        "comment {verb} {of} ({options})",
+    ),
+    "es": (
+        rf"\bsi (?P<of>(?:el|la|los|las|nuestr\w+)\b{_OF}) (?P<verb>es|son|eran?|fue|fueron) "
+        rf"{_PARTS}",
+        "cómo {verb} {of} ({options})",
+    ),
+    "pt": (
+        rf"\bse (?P<of>(?:o|a|os|as|noss\w+)\b{_OF}) (?P<verb>é|são|eram?|foi|foram|está|estava) {_PARTS}",
+        "como {verb} {of} ({options})",
+    ),
+}
 
 
 # A negation before a word of asking, in a wording that is no prohibition that we know.
@@ -208,7 +248,7 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
     if language == "de":
         text = _SATISFIED_WITH.sub(lambda match: match["list"], text)
     text = _SIZES.sub(lambda match: f"{match['of']} ({', '.join(_SIZE.findall(match['list']))})", text)
-    text = without_settings(text)
+    text = _with_alternatives(without_settings(text), language)
     asks: list[Ask] = [Ask(RANKED, Format(options=ranked, is_ranked=True))] if ranked else []
     rest: list[str] = []
     orders: list[str] = []
@@ -261,6 +301,20 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
     )
 
 
+def _with_alternatives(text: str, language: str) -> str:
+    """Return a text with what is one of several in brackets: `whether it was too long or too short` →
+    `how it was (too long / too short)`.
+    """
+
+    def listed(match: re.Match[str]) -> str:
+        parts = [part for part in re.split(_EITHER_PART, match["list"]) if part]
+        if len(parts) == 2 and not all(_MEASURED.search(part) for part in parts):
+            return match[0]
+        return _ALTERNATIVES[language][1].format(**match.groupdict(), options=" / ".join(parts))
+
+    return re.sub(_ALTERNATIVES[language][0], listed, text)
+
+
 def without_settings(text: str) -> str:
     """Return a text without its wishes about the whole survey, such as the number of its questions."""
     text = ONE_OPEN.sub("", text)
@@ -291,7 +345,7 @@ def _is_rank(ask: Ask) -> bool:
 
 def _continues(sentence: str, text: str, language: str) -> bool:
     """Whether a sentence continues the list of the sentence before it, as the fields of a form do."""
-    if _THEN.match(sentence):
+    if _THEN.match(sentence) or find(LEADING.sub("", sentence), language):
         return True
     if leading := LEADING.match(sentence):
         rest = sentence[leading.end() :]
@@ -336,7 +390,7 @@ def _sentences(text: str) -> Iterator[str]:
     for line in text.splitlines():
         if match := BULLET.match(line):
             yield f"• {match['item']}"
-        elif len(NUMBERED.findall(line)) > 1:
+        elif (numbers := NUMBERED.findall(line))[1:] and numbers[0].strip(" (.)") == "1":
             first, *items = NUMBERED.split(line)
             if first.strip():
                 yield first.strip(TRAILING)

@@ -20,19 +20,26 @@ ASKS = FOLDER.parent / "asks.json"
 _FILLERS = {
     "en": r"^(?:(?:the|their|your|his|her|a|an|any|some|for|of|about|on|one|a single|what is|what's|what are|"
     r"possible)\s{1,3})+",
-    "de": r"^(?:(?:der|die|das|den|dem|ihre?n?|eure?n?|deine?n?|eine?n?|zu[rm]?|nach|mögliche|"
+    "de": r"^(?:(?:der|die|das|den|dem|ihre?n?|eure?n?|deine?n?|(?:noch )?eine?n?|zu[rm]?|nach|mögliche|"
     r"etwaige)\s{1,3})+",
-    "fr": r"^(?:(?:le|la|les|leurs?|vos|votre|une?|des|du|de la|sur)\s{1,3}|l['’]|d['’])+",
-    "es": r"^(?:(?:el|la|los|las|su|sus|tu|tus|una?|unos|unas|posibles)\s{1,3})+",
-    "pt": r"^(?:(?:o|a|os|as|seu|sua|seus|suas|uma?|possíveis)\s{1,3})+(?!que\b)",
+    "fr": r"^(?:(?:le|la|les|leurs?|vos|votre|une?|quelques?|des|du|de la|sur)\s{1,3}|l['’]|d['’])+",
+    "es": r"^(?:(?:el|la|los|las|su|sus|tu|tus|una?|unos|unas|alg[uú]na?|posibles)\s{1,3})+",
+    "pt": r"^(?:(?:o|a|os|as|seu|sua|seus|suas|uma?|alguma?|possíveis)\s{1,3})+(?!que\b)",
 }
+
+
+# Where a question stands says nothing about what it asks: `a comment at the end`.
+_PLACE = re.compile(
+    r"^(?:am (?:ende|schluss)|zum schluss|a la fin|al final|no (?:final|fim)|at the end) |"
+    r" (?:at the end|am (?:ende|schluss)|zum schluss|a la fin|al final|no (?:final|fim))$"
+)
 
 
 def find(phrase: str, language: str) -> RawBlock | None:
     """Return the question that a phrase names, in English and without cues; None if the phrase names no
     question.
     """
-    plain = folded(phrase).strip(" .,;:!?¿")
+    plain = _PLACE.sub("", folded(phrase).strip(" .,;:!?¿"))
     shorter = re.sub(folded(_FILLERS[language]), "", plain)
     for pattern, block in _patterns(language):
         if pattern.fullmatch(plain) or pattern.fullmatch(shorter):

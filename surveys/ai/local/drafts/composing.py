@@ -107,7 +107,7 @@ _DETERMINED = re.compile(
 )
 # Questions of the bank that do not fit where people rate a thing: `rate the transport`.
 _ASPECTS = word_set(
-    "company department price_fair format length city address pictures stay bring pace role channel "
+    "company department price_fair format length mood city address pictures stay bring pace role channel "
     "employment transport"
 )
 _PERSONAL = frozenset(
@@ -146,11 +146,13 @@ def compose(
     is_about_leaving: bool = False,
     is_agreed: bool = False,
     is_judged: bool = True,
+    no_open_text: bool = False,
 ) -> Composed:
     """Return the questions for asks. The asks are in the language `spoken`, the questions in `language`.
 
     The condition of an ask refers to an earlier question, or to one of the questions in `before`. With
-    `is_agreed` people say how much they agree with the statements among the asks.
+    `is_agreed` people say how much they agree with the statements among the asks. With `no_open_text` people
+    rate what they would else describe.
     """
     composed = Composed()
     names: set[str] = set()
@@ -181,6 +183,11 @@ def compose(
         if made is None:
             composed.unmet.append(f"Not asked: “{ask.text}”.")
             continue
+        if no_open_text and made["type"] == "open_text":
+            if not _OPINION.match(bank.folded(made["prompt"])):
+                composed.unmet.append(f"Not asked, as it needs an open question: “{ask.text}”.")
+                continue
+            made = with_scale({"prompt": made["prompt"]}, scale, language, ("Very poor", "Very good"))
         if any(block["prompt"].casefold() == made["prompt"].casefold() for block in composed.blocks):
             continue
         place = len(composed.blocks)
@@ -311,6 +318,10 @@ def _block_for(
     return _of_phrase(ask, language, is_form=is_form, scale=scale, is_about_needs=is_about_needs)
 
 
+_OPINION = re.compile(
+    r"what (?:do|did) you think|was (?:haltst|denkst) du|wie (?:findest|fandest) du|"
+    r"(?:que|qu'est-ce que vous) pense|¿?que (?:te parec|opinas|piensas)|o que voce (?:ach|pens)"
+)
 _LIKED = re.compile(r"(?:preferred|favou?rite|main|current|highest|usual)\b", re.IGNORECASE)
 _NO_ASK = re.compile(
     r"(?:nothing|everything|all|no|not|only|just|without|nichts|keine?|alles|nur|ohne|rien|tout|sans|nada|"
@@ -367,6 +378,7 @@ def _of_phrase(
     if re.search(r"[.!?;:]", phrase) or _NO_ASK.match(plain):
         return None
     label = phrase[:1].upper() + phrase[1:]
+    is_bare = " " not in phrase and re.fullmatch(INTERROGATIVE[language], phrase, re.IGNORECASE) is not None
     if ask.format == Format(most=ask.format.most) and _COUNTS.match(plain):
         mark = " ?" if language == "fr" else "?"
         prompt = f"{'¿' if language == 'es' else ''}{label}{mark}"
@@ -378,7 +390,7 @@ def _of_phrase(
             return None  # A clause that gives no whole question is reported, and not asked.
         return answered(f"{label}{' ?' if language == 'fr' else '?'}", ask.format, language, None, None)
     if ask.format.is_yes_no or (ask.format.options and not ask.format.is_scale):
-        if language == "en" and ask.format.options and not re.match(r"(?:which|what)\b", plain):
+        if language == "en" and ask.format.options and not (is_bare or re.match(r"(?:which|what)\b", plain)):
             bare = re.sub(r"^(?:the|their|your|any|some|a|an) ", "", phrase)
             label = f"{'What is your' if _LIKED.match(bare) else 'Which'} {bare}"
         mark = " ?" if language == "fr" else "?"

@@ -53,7 +53,8 @@ _COUNTED = (
     rf"\b(?P<number>{_NUMBER})(?:\s{{0,3}}[-–]\s{{0,3}}|\s{{1,3}})(?:\(\d{{1,3}}\)\s{{0,3}})?(?:of\s{{1,3}})?"
 )
 _QUESTIONS = re.compile(
-    rf"{_COUNTED}{_ADJECTIVES}(?:questions?|prompts|qs)\b"
+    rf"{_COUNTED}{_ADJECTIVES}(?:questions?|prompts|qs|multiple[ -]choice(?:\s{{1,3}}questions?)?"
+    rf"(?!\s{{0,3}}(?:,|and|&|plus)\s{{0,3}}(?:an?\b|{_NUMBER})))\b"
     r"(?P<bounded>,?\s{1,3}(?:max\b\.?|maximum|maximal|at most|at the most|tops|or (?:less|fewer)|"
     r"oder weniger|"
     r"höchstens|au (?:maximum|plus)|(?:como |no )?máximo))?",

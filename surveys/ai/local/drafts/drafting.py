@@ -114,6 +114,7 @@ class _Draft:
             is_about_leaving=bool(_LEAVING.search(self.request.intent)),
             is_agreed=bool(AGREEMENT.search(self.request.intent)),
             is_judged=bool(FEEDBACK.search(self.request.intent)),
+            no_open_text=self.wishes.no_open_text,
         )
         # The questions of a standard belong together, so all of them remain.
         if template.id in library.STANDARD:
@@ -452,7 +453,7 @@ _BEST = re.compile(
     re.IGNORECASE,
 )
 _LEAVING = re.compile(
-    r"\b(?:leav(?:e|es|ing)|left|quit\w*|cancel\w*|resign\w*|exit|kündig\w*|austr\w+|verlass\w*|départ|"
+    r"\b(?:leav(?:e|es|ing)|left|quit\w*|cancel\w*|resign\w*|exit|(?:ge)?kündig\w*|austr\w+|verlass\w*|départ|"
     r"quitt\w+|résili\w+|"
     r"dejan|se van|baja|salida|saída|saem|cancelam\w*)\b",
     re.IGNORECASE,

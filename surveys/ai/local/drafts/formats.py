@@ -65,7 +65,7 @@ SCALE = re.compile(
     rf"[:.]\d)(?:\s{{0,3}}{_STARS})?"
     rf"|(?<![\d:.,])(?P<top>\d{{1,2}})[ -]?{_STARS}"
     r"|(?:out of|sur|von|sobre) (?P<of>5|7|10)\b)"
-    r"(?:\s{1,3}(?:scales?|skalen?|punkten?|points?))?\)?(?:\s{0,3}(?:bewerten|rating))?",
+    r"(?:\s{1,3}(?:scales?|skalen?|punkten?|points?))?\)?(?:\s{0,3}(?:bewerten|rating|each))?",
     re.IGNORECASE,
 )
 _WITH_STARS = re.compile(

@@ -136,7 +136,8 @@ _SLOPPY = {
     "doesnt": "doesn't",
     "didnt": "didn't", "isnt": "isn't", "arent": "aren't", "wasnt": "wasn't", "cant": "can't",
     "wouldnt": "wouldn't",
-    "whats": "what's", "whos": "who's", "ppl": "people", "pls": "please", "would of": "would "
+    "whats": "what's", "whos": "who's", "ppl": "people", "u": "you", "ur": "your",
+    "pls": "please", "would of": "would "
     "have", "could of": "could have",
     "should of": "should have", "to expensive": "too expensive", "wieviele": "wie "
     "viele", "wieviel": "wie viel", "plz": "please", "woud": "would", "shoud": "should", "coud": "could",

@@ -84,7 +84,7 @@ _SURVEY_WORDS = {
     "miércoles jueves viernes sábado domingo fecha",
     "pt": "pesquisa questionário enquete perguntas pergunte votação criar nossa nosso satisfação sobre "
     "faça você não "
-    "formulário inscrição cadastro nome devemos qual",
+    "formulário inscrição cadastro nome devemos qual quero acharam gostaram voltariam alunos pessoas",
     "it": "sondaggio questionario domande nostro nostra soddisfazione crea",
     "nl": "enquête vragenlijst peiling vragen onze tevredenheid maak",
     "pl": "ankieta ankietę pytania nasza zadowolenie",
@@ -327,7 +327,8 @@ def topics_in(text: str, language: str) -> tuple[str, ...]:
 def _without_case(phrase: str, preposition: str) -> str:
     """A German noun phrase in the nominative case, without an article that does not show its gender."""
     if preposition == "zur":
-        return f"die {phrase}" if phrase[:1].isupper() and " " not in phrase else ""
+        is_whole = " " not in phrase or re.match(r"\S+ (?:unserer|unseres|dieser|der|des|von)\b", phrase)
+        return f"die {phrase}" if phrase[:1].isupper() and is_whole else ""
     if preposition in ("zum", "im"):
         return phrase if phrase[:1].isupper() and " " not in phrase else ""
     if preposition == "für":

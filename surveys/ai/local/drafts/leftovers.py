@@ -16,7 +16,7 @@ from functools import cache
 
 import stop_words
 
-from surveys.ai.local.drafts.ask_words import EACH, FORM, KIND, RANK
+from surveys.ai.local.drafts.ask_words import EACH, FORM, KIND, RANK, SATISFIED
 from surveys.ai.local.drafts.bank import folded
 from surveys.ai.local.drafts.conditions import read_condition
 from surveys.ai.local.drafts.formats import CONJUNCTIONS, SCALE
@@ -67,7 +67,12 @@ def leftovers(
     for number, part in enumerate(_parts(text, language)):
         words = [word for word in _WORD.findall(folded(SCALE.sub(" ", part))) if _has_meaning(word, language)]
         found = sum(word[:_BEGINNING] in known for word in words)
-        if EACH.match(part) or RANK.search(part) or (has_conditions and read_condition(part)[1]):
+        if (
+            EACH.match(part)
+            or RANK.search(part)
+            or SATISFIED.search(part)
+            or (has_conditions and read_condition(part)[1])
+        ):
             continue  # Other rules decide whether these are met.
         all_words, all_found = all_words + len(words), all_found + found
         if number == 0 or _NAMES_SURVEY.search(part):

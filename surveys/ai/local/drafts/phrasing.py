@@ -73,6 +73,7 @@ _EN_E = word_set(
     created purchased exercised practised practiced valued graduated invited rated"""
 )
 _EN_NO_DEGREE = word_set("many much often long old far soon come to about so")
+_EN_DETERMINERS = word_set("the their our your this that these those it its her his")
 _EN_NO_PAST = word_set("need feed speed red bed seed exceed succeed proceed indeed")
 
 
@@ -120,7 +121,12 @@ def _asked_people(clause: str, language: str, pronoun: str) -> str:
         return clause
     if language == "en":
         clause = _EN_THINKING.sub(pronoun, clause)
-    return re.sub(rf"\b{PEOPLE[language]}\b(?=\s{{1,3}}\w)(?! who\b)", pronoun, clause, flags=re.IGNORECASE)
+    return re.sub(
+        rf"\b{PEOPLE[language]}\b(?=\s{{1,3}}\w)(?! (?:who|at the|behind)\b)",
+        pronoun,
+        clause,
+        flags=re.IGNORECASE,
+    )
 
 
 def _en_base(verb: str) -> str:
@@ -195,6 +201,8 @@ def _english(clause: str) -> str | None:
     ):  # Examples are `how was the food` and `what would bring them back`.
         return _addressed(words)
     last = next((n for n, word in enumerate(lower) if n > 1 and word in ("is", "was", "are", "were")), None)
+    if last is not None and lower[0] == "how" and len(lower) > 3 and lower[2] in _EN_DETERMINERS:
+        return _addressed([*words[:2], words[last], *words[2:last], *words[last + 1 :]])  # `how clean it was`
     if last is not None:  # An example is `how the food was`.
         return _addressed([words[0], words[last], *words[1:last], *words[last + 1 :]])
     is_subject = lower[0] in ("what", "who", "which")  # An example is `what matters most to them`.
@@ -446,6 +454,11 @@ _FR_ASKING = (
     r"(?:pourquoi|comment|quand|où|combien(?: de \w+)?|à quelle \w+|quel(?:le)?s? [\w'-]+|avec "
     r"qui|d'où|depuis quand)"
 )
+# The respondents are the object of these verbs: `quel jour leur convient`.
+_FR_SUITED = re.compile(
+    r"\b(?:leur|les)\b(?= (?:conv[ie]\w+|arrang\w+|pla[iî]\w+|va\b|irait|manqu\w+|intéress\w+|gên\w+))",
+    re.IGNORECASE,
+)
 _FR_BEFORE_VERB = word_set("ne se en y nous le la les")
 
 
@@ -469,7 +482,7 @@ def _french(clause: str) -> str | None:
         asking, rest = match["asking"], match["rest"]
         if subject := re.match(r"(?P<noun>.*?)\b(?:ils|elles) (?P<rest>.+)", rest, re.IGNORECASE):
             return _asked(f"{asking} {subject['noun'].strip()}".strip() + " est-ce que", subject["rest"])
-        return f"{clause} ?" if rest else None
+        return f"{_FR_SUITED.sub('vous', clause)} ?" if rest else None
     return f"{clause} ?" if re.match(r"[\w']+-(?:vous|tu|t-il|ils?|nous)\b", clause, re.IGNORECASE) else None
 
 
@@ -514,7 +527,7 @@ _ES_TU = _pairs(
     """
 )
 _ES_ASKING = (
-    r"(?:por qué|para qué|con qué \w+|(?:en |a |de )?qué(?: \w+(?= (?:les|te|le|se|nos|\w+n)\b))?|"
+    r"(?:por qué|para qué|con qué \w+|(?:en |a |de )?qué(?: \w+(?: \w+)?(?= (?:les|te|le|se|nos|\w+n)\b))?|"
     r"cómo|cuándo|dónde|cuál(?:es)?|cuánt[oa]s?(?: (?:veces|años|horas|días|personas|hijos|meses|minutos|"
     r"tiempo))?|"
     r"quién(?:es)?|cada cuánto)"
@@ -547,7 +560,7 @@ def with_accents(clause: str) -> str:
 
 
 def _spanish(clause: str) -> str | None:
-    clause = with_accents(clause)
+    clause = with_accents(re.sub(r"^porqu[eé]\b", "por qué", clause, flags=re.IGNORECASE))
     clause = re.sub(rf"\b{PEOPLE['es']}\b\s{{1,3}}(?=\w)", "", clause, flags=re.IGNORECASE)
     parts = _before_and_after_verb(clause, rf"si |(?:{_ES_ASKING})\b ?|lo que ", _ES_BEFORE_VERB)
     if parts is None:
@@ -609,7 +622,9 @@ _PT_BEFORE_VERB = word_set("não mais já se os as o a eles elas lhes ainda nos"
 
 
 def _portuguese(clause: str) -> str | None:
+    clause = re.sub(r"^porqu[eê]\b", "por que", clause, flags=re.IGNORECASE)
     clause = re.sub(rf"\b{PEOPLE['pt']}\b\s{{1,3}}(?=\w)", "eles ", clause, flags=re.IGNORECASE)
+    clause = re.sub(r"\b(o que|quando|como|onde) eles\b", r"\1", clause, flags=re.IGNORECASE)
     parts = _before_and_after_verb(clause, rf"se |(?:{_PT_ASKING})\b ?", _PT_BEFORE_VERB)
     if parts is None:
         return None

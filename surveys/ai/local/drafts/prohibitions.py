@@ -77,8 +77,8 @@ _NO_QUESTIONS = (
     r"(?:ohne|keine) fragen? (?:nach|zu[rm]?|über)|"
     r"(?:bitte )?auf fragen (?:nach|zu[rm]?)(?= .{1,60} verzichten)|nichts (?:über|zu[rm]?)|"
     r"ne (?:pas )?demande[rz]? pas|(?:pas|sans|aucune?) (?:de )?questions? sur|rien sur|"
-    r"sin preguntas?(?: sobre)?|nada (?:sobre|de preguntas sobre)|(?:ninguna )pregunta sobre|"
-    r"sem perguntas?(?: sobre)?|nenhuma pergunta sobre"
+    r"sin preguntas?(?! abiert)(?: sobre)?|nada (?:sobre|de preguntas sobre)|(?:ninguna )pregunta sobre|"
+    r"sem perguntas?(?! abert)(?: sobre)?|nenhuma pergunta sobre"
 )
 _NO_ASKING = re.compile(
     r"[,;]?\s{0,3}\b(?:(?:and|but|please|und|aber|bitte|et|mais|y|pero|e)\s{1,3}){0,2}(?:"

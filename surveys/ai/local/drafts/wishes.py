@@ -75,6 +75,12 @@ _AT_MOST = re.compile(
     r"(?:\s{1,3}(?:of them|options?|choices?|answers?|items?|dishes|votes?|each|per person|davon|"
     r"antworten|optionen|stimmen"
     r"|voix|réponses?|votos?|opciones|opções))?(?:\s{1,3}möglich)?"
+    r"|(?:(?:people|they|you|everyone|everybody|jeder|jede|alle|man|chacun|on|cada uno|cada um)\s{1,3}"
+    r"(?:can|may|could|darf|dürfen|kann|können|peut|puede|pode)|se pueden?|puedes|podéis|pode-se)\s{1,3}"
+    r"(?:(?:pick|choose|select|tick|vote for|choisir|elegir|escoger|escolher)\s{1,3})?"
+    + _NUMBER.format(name="each")
+    + r"(?=\s{0,3}(?:[.,;!)]|$|wählen|auswählen|ankreuzen|of|options?|votes?|stimmen|réponses|op[cç]))"
+    r"(?:\s{1,3}(?:wählen|auswählen|ankreuzen|of them|options?|votes?|stimmen|réponses|opciones|opções))?"
     r"|" + _NUMBER.format(name="before") + r"\s{1,3}(?:max(?:imum)?|máximo|höchstens|au plus)\b)"
     r"(?P<of>\s{1,3}(?:of|aus|von|parmi|de|entre|among|from)\b(?! (?:them|the)\b)|\s{0,3}:)?",
     re.IGNORECASE,
@@ -158,7 +164,7 @@ def read_wishes(text: str) -> Wishes:
         no_open_text=bool(_NO_TEXT.search(text)),
         not_asked=not_asked,
         nothing_else=bool(NOTHING_ELSE.search(text)),
-        at_most=_number(limit["number"] or limit["before"]) if limit else None,
+        at_most=_number(limit["number"] or limit["each"] or limit["before"]) if limit else None,
         language=language,
         settings={
             **settings,

@@ -114,11 +114,11 @@ _EXTRA_IDIOMS = {
 _ANALYZER = SentimentIntensityAnalyzer(extra_lexicon=_EXTRA_WORDS, multiword={**MULTIWORD, **_EXTRA_IDIOMS})
 
 
-def sentiment_of(answer: str, language: str | None) -> Sentiment:
+def sentiment_of(answer: str, language: str | None) -> Sentiment | None:
     """Return the sentiment of an answer in one of LANGUAGES. An answer without words is judged by its emojis.
 
-    Call this function only for the languages it knows. It would find nearly all answers in other languages
-    neutral.
+    Returns None if nothing in the answer is known as praise, blame, complaint or wish. In English, whose list
+    of words is long, such an answer is neutral. Call this function only for the languages it knows.
     """
     text = mask_noise(answer[:MAX_READ_LENGTH])
     if language is None:
@@ -128,6 +128,8 @@ def sentiment_of(answer: str, language: str | None) -> Sentiment:
         clauses = [clause for clause in _CLAUSE.split(text) if clause and clause.strip()]
         scores = [_score(clause, language) for clause in clauses[:_MAX_CLAUSES]]
         score = sum(scores)
+        if language != ENGLISH and not any(scores) and not _words()[language]["wish"].search(plain(text)):
+            return None
         praise, blame = (max(sign * each for each in scores or [0.0]) for sign in (1, -1))
         if _BUT.search(plain(text)) and min(praise, blame) > _COMPARABLE * max(praise, blame):
             return "neutral"  # One clause praises and another blames as much.

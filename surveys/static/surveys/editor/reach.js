@@ -158,9 +158,9 @@ function terms(store) {
 
 /** @param {Store} store @returns {Subject[]} */
 export function variables(store) {
-  return terms(store).map(({ name, meaning, called, kind = name === "answer" ? "any" : "number" }) => ({
+  return terms(store).map(({ name, meaning, called, kind = name === "answer" ? "any" : "number", choices = [] }) => ({
     id: `variable:${name}`, name, called: called ?? name, form: name, kind,
-    choices: [], suggestions: [],
+    choices: choices.map((value) => [value, value]), suggestions: [],
     says: meaning, isVariable: true,
   }));
 }

@@ -84,7 +84,7 @@
  *  @typedef {{ key: string, name?: string, is_reachable?: boolean }} BlockMark */
 /** @typedef {{ violations: Finding[], warnings: Finding[], blocks: BlockMark[], names: string[] }} Check */
 /** A word of logic, formulas or texts.
- *  @typedef {{ name: string, meaning: string, called?: string, kind?: string }} Term */
+ *  @typedef {{ name: string, meaning: string, called?: string, kind?: string, choices?: string[] }} Term */
 /** @typedef {{ op: string, words: string, takes: string }} Operator */
 
 /**
@@ -92,6 +92,7 @@
  * @property {Record<string, string>} [kinds]  the kind of answer of each type
  * @property {Record<string, Operator[]>} [operators]  by the kind of answer
  * @property {Term[]} [variables]
+ * @property {Term[]} [readings]  what an analysis has read, for conditions that select responses
  * @property {(Term & { values: string[] })[]} [fields]
  * @property {Term[]} [tokens]
  * @property {Term[]} [xp_tokens]

@@ -14,7 +14,7 @@ export const MAX_ITEMS = 20; // of a ranking
 
 /** What an answer to an open question may have to be. */
 export const FORMATS = /** @type {[string, string][]} */ ([
-  ["line", "One line"], ["email", "An e-mail address"], ["url", "A link"], ["phone", "A telephone number"],
+  ["line", "One line"], ["name", "A name"], ["email", "An e-mail address"], ["url", "A link"], ["phone", "A telephone number"],
   ["date", "A date"],
 ]);
 

@@ -19,7 +19,8 @@ const LANGUAGE = { name: "language", kind: "text", called: "Language",
 /** @param {HTMLFormElement} form */
 function start(form) {
   /** @type {Promise<Opened> | null} */ let opened = null;
-  const open = () => opened ??= read(form.dataset.script ?? "").catch((error) => {
+  const selects = Boolean(form.querySelector('input[data-where="readings"]'));
+  const open = () => opened ??= read(form.dataset.script ?? "", selects).catch((error) => {
     opened = null;
     throw error;
   });
@@ -36,22 +37,25 @@ function start(form) {
 
 /** @typedef {{ store: any, lists: string[], ask: (body: object) => Promise<any> }} Opened */
 
-/** @param {string} page @returns {Promise<Opened>} */
-async function read(page) {
+/** @param {string} page @param {boolean} selects  only what selects responses may name what an analysis read
+ *  @returns {Promise<Opened>} */
+async function read(page, selects) {
   const state = /** @type {any} */ (await readState(page));
   const blocks = withKeys(state.script.blocks.filter((block) => block.section !== "outro"));
   const end = { key: END, type: "content_block", section: "main", prompt: "", name: null, options: null };
   const all = [...blocks, end];
   const known = state.vocabulary;
+  const others = [LANGUAGE, ...(selects ? known.readings ?? [] : [])];
   const store = {
     blocks: all, marks: null, scoring: state.project.scoring?.enabled ?? false, buckets: known.buckets ?? [],
-    vocabulary: { ...known, variables: [...known.variables.filter(({ name }) => name !== "answer"), LANGUAGE] },
+    vocabulary: { ...known, variables: [...known.variables.filter(({ name }) => name !== "answer"), ...others] },
     block: (key) => all.find((block) => block.key === key), gone: () => null, violationsOf: () => [],
     indexOf: (key) => all.findIndex((block) => block.key === key),
   };
   const request = createRequest(page);
   const lists = blocksBefore(/** @type {any} */ (store), END).filter((each) => each.kind === "choices")
-    .flatMap((each) => [each.name, `q${Number(each.at) + 1}`]);
+    .flatMap((each) => [each.name, `q${Number(each.at) + 1}`])
+    .concat(others.filter(({ kind }) => kind === "choices").map(({ name }) => name));
   return { store, lists, ask: async (body) => (await request("POST", state.urls.logic, body)).data };
 }
 
