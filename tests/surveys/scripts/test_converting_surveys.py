@@ -134,6 +134,45 @@ def test_the_jumps_of_typeform_become_conditions():
     assert "not on YouTube or Vimeo" in found["unmet"][1]["what"]
 
 
+def test_conditions_on_hidden_fields_of_typeform_name_fields_of_the_address():
+    """Rule 3.953."""
+    form = {
+        "hidden": ["plan", "Not A Key"],
+        "fields": [
+            {"ref": "a", "type": "short_text", "title": "You have {{hidden:plan}}. How is it?"},
+            {"ref": "b", "type": "short_text", "title": "Why no more?"},
+            {"ref": "c", "type": "short_text", "title": "Anything else?"},
+            {"ref": "d", "type": "short_text", "title": "Your name?"},
+        ],
+        "logic": [
+            {"type": "field", "ref": "a", "actions": [
+                jump("c", "equal", ("hidden", "plan"), ("constant", "gold"))]},
+            {"type": "field", "ref": "c", "actions": [
+                jump("gone", "equal", ("hidden", "Not A Key"), ("constant", "x"))]},
+        ],
+    }  # fmt: skip
+
+    found = converted("typeform", form)
+
+    how, why, *_ = found["blocks"]
+    assert how["prompt"] == "You have [field.plan]. How is it?"
+    assert why["hide_when"] == {"variable": "field.plan", "op": "eq", "value": "gold"}
+    assert [each["where"] for each in found["unmet"]] == ["logic, 2 (c)", "hidden"]
+    caller = Caller()
+    project = caller.make_open(
+        *found["blocks"],
+        settings={"hidden_fields": ["plan"]},
+        delivery={"audience": {"participation": "open_web"}},
+    )
+    for plan, prompt in (("gold", "Anything else?"), ("free", "Why no more?")):
+        begun = caller.post(f"/projects/{project['id']}/conversations", {"metadata": {"plan": plan}}).json()
+        block = begun["step"]["block"]["id"]
+        moved = caller.post(
+            f"/conversations/{begun['id']}/answers", {"block_id": block, "value": "Fine"}
+        ).json()
+        assert moved["step"]["block"]["prompt"] == prompt
+
+
 def test_a_respondent_of_a_converted_form_sees_what_the_source_would_show():
     """Rule 3.172."""
     caller = Caller()
@@ -274,6 +313,18 @@ def test_a_survey_of_limesurvey_becomes_a_script():
     assert blocks["why"]["prompt"] == "Why [hours]?"
     assert blocks["why"]["show_when"] == {"block": "hours", "op": "gte", "value": 3}
     assert {each["where"] for each in found["unmet"]} >= {"languages", "question file", "question sure"}
+    numbers = {
+        "media_SQ1.NAOK": "1X1X2SQ1.NAOK",
+        "sex.NAOK": "1X1X1.NAOK",
+        "hours.NAOK": "1X1X3",
+        "hours.shown": "INSERTANS:1X1X3",
+    }
+    numbered = LIMESURVEY
+    for name, number in numbers.items():
+        numbered = numbered.replace(name, number)
+    assert converted("limesurvey", numbered)["blocks"] == found["blocks"]
+    other = converted("limesurvey", numbered.replace("strlen(why.NAOK) > 3", "!is_empty(1X1X1other.NAOK)"))
+    assert by_name(other)["sure"]["show_when"] == {"block": "sex", "op": "eq", "value": "-oth-"}
 
 
 def qualtrics_question(
