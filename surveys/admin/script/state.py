@@ -158,7 +158,7 @@ def _readings(page: ProjectPage, script: Script) -> Iterator[Json]:
         return
     titles = codebook.ids_by_title(project_id=page.project.pk)
     for block in script.blocks:
-        if block.is_read and block.id in titles:
+        if block.is_read and (known := titles.get(block.id or 0)):
             name = expression_form(block.name or "").strip("()")
             question = Truncator(heading(block.prompt, script)).chars(MAX_CALLED)
             yield {
@@ -166,7 +166,7 @@ def _readings(page: ProjectPage, script: Script) -> Iterator[Json]:
                 "called": f"Themes: {question}",
                 "meaning": "What the answer mentions, as an analysis has read it.",
                 "kind": "choices",
-                "choices": sorted(titles[block.id]),
+                "choices": sorted(known),
             }
             yield {
                 "name": f"sentiment.{name}",

@@ -14,8 +14,8 @@ export const MAX_ITEMS = 20; // of a ranking
 
 /** What an answer to an open question may have to be. */
 export const FORMATS = /** @type {[string, string][]} */ ([
-  ["line", "One line"], ["name", "A name"], ["email", "An e-mail address"], ["url", "A link"], ["phone", "A telephone number"],
-  ["date", "A date"],
+  ["line", "One line"], ["name", "A name"], ["email", "An e-mail address"], ["url", "A link"],
+  ["phone", "A telephone number"], ["date", "A date"],
 ]);
 
 /** Where a scale may start, and its fewest and most points. */
