@@ -71,9 +71,11 @@ class PictureViewSet(CommunityViewSet):
         operation_id="pictures_create",
         tags=["Communities"],
         summary="Upload a picture",
-        description="Stores a picture and returns its address. The same picture has one address. A community "
-        "uploads at most 200 a day; more, or more than its space allows, are `409 conflict`. Needs the role "
-        "creator.",
+        description=(
+            "Stores a picture and returns its address. The same picture always has the same address. A "
+            "community can upload 200 pictures a day, within its storage limit; beyond these limits, the "
+            "response is `409 conflict`."
+        ),
         request=PictureIn,
         responses={201: PictureOut},
         examples=[

@@ -71,9 +71,9 @@ class VerifiedSourceViewSet(CommunityViewSet):
         tags=["Communities"],
         summary="List verified sources",
         description=(
-            "Returns the sources that staff keep in the admin, oldest first. A project that names some of "
-            "them in `delivery.audience.verified_source_ids` admits only people who meet one of them. A "
-            "platform's yes counts for 24 hours."
+            "Returns the verified sources that staff have set up in the admin, oldest first. If a project "
+            "lists sources in `delivery.audience.verified_source_ids`, respondents must meet at least one "
+            "of these sources. A platform's confirmation is valid for 24 hours."
         ),
         parameters=[PageIn],
         responses=VerifiedSourceOut(many=True),

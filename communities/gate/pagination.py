@@ -75,7 +75,7 @@ class KeysetIn(PageOrAfterIn):
         ),
     )
     updated_after = UtcDateTimeField(
-        required=False, help_text="Changed then or later, by the object's `updated_at`."
+        required=False, help_text="Changed at this time or later (`updated_at`)."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

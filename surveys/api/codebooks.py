@@ -141,9 +141,9 @@ class CodebookViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read the themes of an open question",
         description=(
-            "Returns the themes that analyses have named or staff have written, oldest first, for keys that "
-            "may read the project's responses. `404` unless the block is an open question whose answers are "
-            "read: not one of the intro. The `ETag` is the `version`."
+            "Returns the themes of an open question, from analyses or from staff, oldest first. Needs a "
+            "key that may read the project's responses. The response is `404` for other types of blocks "
+            "and for blocks of the intro. The `ETag` is the `version`."
         ),
         responses=CodebookOut,
         examples=[OpenApiExample("Two themes", CODEBOOK, response_only=True)],
@@ -158,10 +158,10 @@ class CodebookViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Change the themes of an open question",
         description=(
-            "Renames, adds, pins, removes and merges themes. Lists are replaced: send all themes as they "
-            "were read, with your changes. Merged and renamed themes keep their answers; the next analysis "
-            "reads the answers against new themes and descriptions. The creator of the project and admins "
-            "may do this."
+            "Renames, adds, pins, removes and merges themes. The list is replaced: send all themes as you "
+            "read them, with your changes. Merged and renamed themes keep their answers; the next analysis "
+            "compares all answers with new themes and descriptions. Only the creator of the project and "
+            "admins may change themes."
         ),
         request=CodebookIn,
         responses=CodebookOut,
@@ -192,9 +192,10 @@ class CodebookViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Put right what was read in one answer",
         description=(
-            "Sets the themes and the sentiment of one answer to an open question, and returns the response. "
-            "No analysis changes it again, counts follow at the next analysis, and a model is shown it as an "
-            "example. The creator of the project and admins may do this."
+            "Sets the themes and the sentiment of one answer to an open question, and returns the "
+            "response. Later analyses do not change this reading, and a model sees it as an example. "
+            "Counts include the reading from the next analysis on. Only the creator of the project and "
+            "admins may set a reading."
         ),
         request=ReadingIn,
         responses=ResponseOut,

@@ -154,7 +154,7 @@ def components() -> dict[str, Schema]:
     """The body of each type of event, the union of all, and their parts."""
     properties = {
         "id": {"type": "string", "format": "uuid", "description": "Also the header `webhook-id`."},
-        "timestamp": {"type": "string", "format": "date-time", "description": "When it happened."},
+        "timestamp": {"type": "string", "format": "date-time", "description": "When the event happened."},
         "api_version": {"type": "string", "const": API_VERSION},
         "community_id": _TEXT,
     }
@@ -181,7 +181,7 @@ def components() -> dict[str, Schema]:
             "anyOf": [ref("WebhookEvent"), ref("EventWithoutData")],
         },
         "EventWithoutData": _with_own(
-            "An event of an anonymous project, whose data is deleted once it is delivered.",
+            "An event of an anonymous project. Its data is deleted after delivery.",
             {"type": {"type": "string", "enum": EventType.values}, "data": {"type": "null"}},
         ),
         **data,

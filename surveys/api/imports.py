@@ -43,12 +43,12 @@ MAX_ANSWERS_OF_ONE = 20_000  # response: 200 blocks with 100 chosen options
 MAX_IGNORED = 100  # paths of unknown fields that are listed
 
 DESCRIPTION = (
-    f"Takes over responses that were given elsewhere or before: at most {MAX_RESPONSES:,} with "
-    f"{MAX_ANSWERS:,} answers, as `application/x-ndjson`, a Response a line, or as `application/json`, a "
-    "list in `data`. Both are what exports give. Blocks and options are found by id, or else by name and "
-    "value. The answers are checked as a respondent's are, and any fault refuses all; each has its `line`, "
-    "from 1. `dry_run=true` only checks. Sending responses twice stores them twice: send an "
-    "`Idempotency-Key`, another one than with the dry run. [How answers and people are "
+    f"Imports past responses in the formats of exports, at most {MAX_RESPONSES:,} with {MAX_ANSWERS:,} "
+    "answers: as `application/x-ndjson` with a Response on each line, or as `application/json` with a "
+    "list in `data`. Blocks and options are found by id, otherwise by name and value. Answers are checked "
+    "like a respondent's. One fault refuses the whole import; each violation has its `line`, from 1. "
+    "`dry_run=true` only checks. Responses that are sent twice are stored twice: send an "
+    "`Idempotency-Key`, and a different one for the dry run. [How answers and people are "
     "matched](/docs/details#import-past-responses)."
 )
 
@@ -95,12 +95,12 @@ REFUSED = OpenApiResponse(
 class ImportIn(serializers.Serializer[Any]):
     """The options of an import."""
 
-    dry_run = FlagField(help_text="Only check: nothing is stored, and the answer is `200`.")
+    dry_run = FlagField(help_text="Only check. Nothing is stored, and the response is `200`.")
     give_xp = FlagField(
         help_text=(
-            "Give members what completing now would give them (XP, achievements, roles, participation), each "
-            "once as always. Needs the role admin, as XP by hand does. Not for anonymous projects, nor for "
-            f"partial responses. Such an import takes at most {MAX_WITH_XP} responses, and its dry run too."
+            "Give members the rewards of a completion now (XP, achievements, roles, participation), each "
+            "reward once. Needs the role admin. Not for anonymous projects or partial responses. The "
+            f"import or dry run then takes at most {MAX_WITH_XP} responses."
         )
     )
     emit_events = FlagField(help_text="Emit `response.submitted` for each completed response.")
@@ -142,7 +142,7 @@ class ImportedAnswerIn(serializers.Serializer[Any]):
     value = AnswerText(
         required=False,
         allow_null=True,
-        help_text="The option's value, the number, the text; for a ranking the rank, 1 first.",
+        help_text="The option's value, the number or the text; for a ranking, the rank (1 is first).",
     )
     option_id = StrictIntegerField(
         required=False,
@@ -168,7 +168,7 @@ class ImportedConsentIn(serializers.Serializer[Any]):
     """What a respondent agreed to elsewhere."""
 
     text = StrictTextField(max_length=MAX_CONSENT)
-    at = UtcDateTimeField(help_text="On anonymous projects it is rounded, as other times are.")
+    at = UtcDateTimeField(help_text="Rounded on anonymous projects, like all their times.")
 
 
 class ImportedResponseIn(serializers.Serializer[Any]):

@@ -146,9 +146,9 @@ class LinkViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="List personal links",
         description=(
-            "Returns the links, newest first, expired and revoked ones too. The addresses are not in the "
-            "list, because each lets its holder answer as the member: the export has them, and leaves an "
-            "entry in the audit trail."
+            "Returns the links, newest first, including expired and revoked ones, without their addresses. "
+            "Anybody who has an address can answer as the member. Only the export contains the addresses, "
+            "and the audit trail records each export."
         ),
         parameters=[PageIn],
         responses=LinkOut(many=True),
@@ -165,11 +165,12 @@ class LinkViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Create personal links",
         description=(
-            "Makes an address that admits one member to this project on the web, without signing in, for 30 "
-            "days or until it is revoked. Send `member_id` for one link; for many, `member_ids` (1 to "
-            "1,000), or `links` if each carries `metadata` of its own, which the Response gets. Anonymous "
-            "projects refuse metadata. An id that is not that of a present member, or is given twice, "
-            "refuses all. No mail is sent. [What links open and carry](/docs/details#create-personal-links)."
+            "Creates an address that admits one member to this project on the web, without signing in, for "
+            "30 days or until the link is revoked. Send `member_id` for one link. For many links, send "
+            "`member_ids` (1 to 1,000), or `links` if each link has its own `metadata`, which its Response "
+            "gets. Anonymous projects refuse metadata. If one id is repeated or does not belong to a "
+            "present member, no link is created. No mail is sent. [What links open and "
+            "carry](/docs/details#create-personal-links)."
         ),
         request=LinksIn,
         responses={
@@ -209,8 +210,8 @@ class LinkViewSet(OwnWorkViewSet):
         summary="Export personal links",
         description=(
             "Returns all valid links of present members, oldest first, as a file with `member_id`, `name`, "
-            "`email` (as staff wrote it down), `url`, `expires_at`, `id` and `metadata` (as JSON). A text "
-            "that a spreadsheet could read as a formula starts with an apostrophe."
+            "`email` (as staff entered it), `url`, `expires_at`, `id` and `metadata` (as JSON). Texts that "
+            "look like formulas get an apostrophe in front."
         ),
         parameters=[LinkExportIn],
         responses={
@@ -238,8 +239,8 @@ class LinkViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Revoke a personal link",
         description=(
-            "Revokes the link. From then on the link admits nobody. A person who is answering by the link "
-            "reads that it was revoked, and earlier answers stay. A second revocation changes nothing."
+            "Revokes the link: it admits nobody any more. A person who is answering by the link sees that "
+            "it was revoked; earlier answers stay. A second revocation changes nothing."
         ),
         responses={204: None},
     )
@@ -252,10 +253,7 @@ class LinkViewSet(OwnWorkViewSet):
         operation_id="links_revoke_by_id",
         tags=[TAG],
         summary="Revoke a personal link by its id",
-        description=(
-            "Revokes a link like the operation below its project, for callers who keep only the id of the "
-            "link."
-        ),
+        description="Revokes a link by its id alone, without the id of its project.",
         responses={204: None},
     )
     @once

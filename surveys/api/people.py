@@ -262,7 +262,7 @@ class PersonAuditEntryOut(serializers.Serializer[Any]):
     key_prefix = serializers.CharField(allow_null=True, help_text="Of the API key that they used, if any.")
     object_type = serializers.CharField()
     object_id = serializers.CharField(allow_null=True, help_text="Null if it is another person.")
-    object_name = serializers.CharField(allow_null=True, help_text="The name at that time.")
+    object_name = serializers.CharField(allow_null=True, help_text="The name at the time of the entry.")
 
 
 class PersonAccessOut(serializers.Serializer[Any]):
@@ -315,9 +315,9 @@ class PersonViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Read all data stored about a person",
         description=(
-            "Returns all data that this community stores about a current or former member, without pages. "
-            "How the person signs in, secrets, and answers to anonymous projects are not part of it. [What "
-            "is left out](/docs/details#read-all-data-stored-about-a-person)."
+            "Returns all data that this community stores about a current or former member, in one "
+            "response. The data does not include sign-ins, secrets, and answers to anonymous projects. "
+            "[What is left out](/docs/details#read-all-data-stored-about-a-person)."
         ),
         responses=PersonOut,
         examples=[OpenApiExample("A person", EXAMPLE, response_only=True)],
@@ -333,9 +333,9 @@ class PersonViewSet(CommunityViewSet):
         summary="Erase a person",
         description=(
             "Erases a person permanently: the member, their XP, achievements, roles, API keys, drafts, "
-            "names and accounts. Their answers stay, without a name. Of anonymous projects nothing is "
-            "changed. `409 conflict` if the API key in use belongs to this person. [What "
-            "stays](/docs/details#erase-a-person)."
+            "names and accounts. Their answers stay, without a name. Data of anonymous projects does not "
+            "change. The response is `409 conflict` if the API key of the request belongs to this person. "
+            "[What stays](/docs/details#erase-a-person)."
         ),
         responses={204: None},
     )

@@ -106,11 +106,12 @@ class GenerationOut(serializers.Serializer[Any]):
         min_value=0, max_value=1, allow_null=True, help_text="How well a template fits; null for a model."
     )
     understood = serializers.ListField(
-        child=serializers.CharField(), help_text="What was taken from the intent, in sentences."
+        child=serializers.CharField(),
+        help_text="The parts of the intent that were understood, as sentences.",
     )
     unmet = serializers.ListField(
         child=serializers.CharField(),
-        help_text="What the intent wishes and the project does not have, in sentences.",
+        help_text="The wishes of the intent that the project does not fulfil, as sentences.",
     )
 
 

@@ -128,10 +128,10 @@ _URL_HELP = (
 )
 _WHERE_HELP = (
     "An expression over the script's blocks, its variables, `field.<name>` and `language`, with at most 50 "
-    "names and without `answer`. It follows renamed blocks and values."
+    "names and without `answer`. Renamed blocks and values are renamed here too."
 )
 _LABEL_HELP = "The words on the button; null means `Continue`."
-_REDIRECT_HELP = "Whether pages lead there at once. A frame and the chat show the button."
+_REDIRECT_HELP = "Whether pages open the address at once. A frame and the chat show a button instead."
 
 
 class EndIn(Group):
@@ -148,7 +148,7 @@ class OtherEndIn(Element):
         max_length=MAX_END_MESSAGE,
         default=None,
         allow_null=True,
-        help_text="Words in place of the thanks, with tokens filled in.",
+        help_text="The text instead of the thanks, with tokens filled in.",
     )
     url = StrictStringField(max_length=MAX_URL, default=None, allow_null=True, help_text=_URL_HELP)
     label = StrictTextField(max_length=MAX_LABEL, default=None, allow_null=True, help_text=_LABEL_HELP)  # type: ignore[assignment]
@@ -156,9 +156,9 @@ class OtherEndIn(Element):
     screen_out = StrictBooleanField(
         default=False,
         help_text=(
-            "Whether a response that ends here is screened out: its `outcome` is `screened_out`, and only "
-            "lists and exports with that `outcome` have it. It ends once all questions are passed that "
-            "this `where`, and those before it, name. Not on polls."
+            "Whether a response with this end is screened out. Its `outcome` is `screened_out`, and only "
+            "lists and exports with this `outcome` include the response. The conversation ends when all "
+            "questions are passed that this `where` and earlier ones name. Not on polls."
         ),
     )
 

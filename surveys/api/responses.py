@@ -47,8 +47,8 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
         max_value=MAX_PAGE,
         required=False,  # without a default, because generated clients would send it beside `after`
         help_text=(
-            f"From 1, the default. Pages reach the first {responses.MAX_PAGED_ROWS:,} rows; "
-            "go on with `after`."
+            f"From 1, the default. Pages reach the first {responses.MAX_PAGED_ROWS:,} rows; for later "
+            "rows, use `after`."
         ),
     )
     after = serializers.UUIDField(
@@ -65,18 +65,22 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
     outcome = serializers.ChoiceField(
         choices=["completed", "full", "screened_out"],
         required=False,
-        help_text="Only responses with this `outcome`. Nothing else returns those that were screened out.",
+        help_text=(
+            "Only responses with this `outcome`. Without it, responses that were screened out are missing."
+        ),
     )
-    submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
-    submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
-    updated_after = UtcDateTimeField(required=False, help_text="Changed then or later.")
+    submitted_after = UtcDateTimeField(required=False, help_text="Completed at this time or later.")
+    submitted_before = UtcDateTimeField(required=False, help_text="Completed before this time.")
+    updated_after = UtcDateTimeField(required=False, help_text="Changed at this time or later.")
     provider = serializers.ChoiceField(choices=Conversation.Provider.values, required=False)
     user_id = serializers.IntegerField(
         required=False,
         min_value=0,
         max_value=MAX_ID,
-        help_text="All responses of one person. On anonymous projects, where nobody knows whose a response "
-        "is, this and the next two match nothing.",
+        help_text=(
+            "All responses of one person. On anonymous projects, `user_id`, `platform_id` and `member_id` "
+            "match nothing."
+        ),
     )
     member_id = serializers.IntegerField(
         required=False, min_value=0, max_value=MAX_ID, help_text="All responses of one member."
@@ -84,14 +88,16 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
     platform_id = StrictTextField(
         required=False,
         max_length=128,
-        help_text="All responses with this `platform_id`: an account on the chat platform, or the "
-        "`external_id` with which the conversation was begun.",
+        help_text=(
+            "All responses with this `platform_id`: an account on the chat platform, or the `external_id` "
+            "of the conversation."
+        ),
     )
     session_number = serializers.IntegerField(
         required=False,
         min_value=0,
         max_value=2**31 - 1,
-        help_text="The one response of `user_id` with this number; needs `user_id`.",
+        help_text="The response of `user_id` with this number; needs `user_id`.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -118,7 +124,7 @@ class AnswerOut(serializers.Serializer[Any]):
     block_id = serializers.IntegerField()
     value = serializers.CharField(
         allow_null=True,
-        help_text="The option's value, the number, the text; for a ranking the rank, 1 first.",
+        help_text="The option's value, the number or the text; for a ranking, the rank (1 is first).",
     )
     option_id = serializers.IntegerField(allow_null=True)
     block_name = serializers.CharField(allow_null=True)
@@ -129,13 +135,13 @@ class AnswerOut(serializers.Serializer[Any]):
     themes = serializers.ListField(
         child=serializers.CharField(),
         required=False,
-        help_text="Titles of what the answer mentions, where an analysis has read it; else left out.",
+        help_text="The titles of themes in the answer. Left out unless an analysis has read the answer.",
     )
     sentiment = serializers.ChoiceField(
         choices=SENTIMENTS,
         allow_null=True,
         required=False,
-        help_text="Beside `themes`; null if it could not be judged.",
+        help_text="Present with `themes`; null if the sentiment could not be judged.",
     )
     other_text = serializers.CharField(
         required=False,
@@ -161,8 +167,8 @@ class ScoreOut(serializers.Serializer[Any]):
 class ConsentOut(serializers.Serializer[Any]):
     """What a respondent agreed to."""
 
-    text = serializers.CharField(help_text="The project's `consent` as it was then.")
-    at = serializers.DateTimeField(help_text="On anonymous projects rounded, as other times are.")
+    text = serializers.CharField(help_text="The text of the project's `consent` at that time.")
+    at = serializers.DateTimeField(help_text="Rounded on anonymous projects, like all their times.")
 
 
 class ResponseOut(serializers.Serializer[Any]):
@@ -242,7 +248,7 @@ class ChangesIn(PerPageIn):
     )
 
 
-@extend_schema_field({"type": "boolean", "const": True, "description": "No other change has this field."})
+@extend_schema_field({"type": "boolean", "const": True, "description": "Only a deletion has this field."})
 class AlwaysTrue(serializers.BooleanField):
     """The mark of a deletion."""
 
@@ -265,17 +271,20 @@ class ChangesOut(serializers.Serializer[Any]):
             resource_type_field_name=None,
         )
     )
-    cursor = serializers.CharField(help_text="Send it with the next request. Also there if `data` is empty.")
-    has_more = serializers.BooleanField(help_text="Whether there is more to read already.")
+    cursor = serializers.CharField(
+        help_text="Send this cursor with the next request. Present even if `data` is empty."
+    )
+    has_more = serializers.BooleanField(help_text="Whether there are more changes now.")
 
 
 _FEED = (
-    "Returns each response, for a copy of your own, whenever it has changed since you last read it, and "
-    '`{"id", "project_id", "deleted": true}` for each that was deleted, in the order of the changes. Start '
-    "without a `cursor`. Store the `cursor` of each page with your copy and send it with the next request: "
-    "at once while `has_more` is true. No change is skipped; a response may be returned again without a "
-    "change. A cursor is good for 30 days; an older one is `400` (`cursor_expired`): start again without "
-    "one, into an empty copy. [What the feed promises](/docs/keep-a-copy#what-the-feed-promises)."
+    "Returns the responses that have changed since your last request, for a copy of your own, in the order "
+    'of the changes. A deleted response is `{"id", "project_id", "deleted": true}`. Start without a '
+    "`cursor`. Store the `cursor` of each page with your copy, and send this cursor with the next request, "
+    "without a pause while `has_more` is true. No change is skipped; a response may be returned again "
+    "without a change. A cursor is valid for 30 days. An older cursor is `400` (`cursor_expired`): start "
+    "again without a cursor, into an empty copy. [What the feed "
+    "promises](/docs/keep-a-copy#what-the-feed-promises)."
 )
 _CHANGES = OpenApiExample(
     "A response and a deletion",
@@ -334,13 +343,13 @@ class ResponseViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="List responses",
         description=(
-            "Returns every conversation that has an answer or is completed; oldest first, on anonymous "
-            "projects in the order of their random ids, without `user_id`, `platform_id` and "
-            "`session_number`, and with rounded times. Every role may read the responses of a "
-            "`transparent` project; otherwise only its creator and admins may. Role member gets `404` for "
-            "a project that is not active, and reads an open poll only as its `poll_results_mode` says. "
-            "`after` shows no changes before that place: to keep a copy, read `.../responses/changes`. A "
-            f"`page` beyond {responses.MAX_PAGED_ROWS:,} rows is `400`, with the id to go on with."
+            "Returns every conversation that has an answer or is completed, oldest first. Anonymous "
+            "projects order them by random ids, with rounded times and without `user_id`, `platform_id` "
+            "and `session_number`. Every role may read a `transparent` project; others only their creator "
+            "and admins. The role member gets `404` unless the project is active, and reads an open poll "
+            "only as `poll_results_mode` allows. With `after` you miss changes of earlier responses: to "
+            f"keep a copy, read `.../responses/changes`. A `page` beyond {responses.MAX_PAGED_ROWS:,} rows "
+            "is `400`, and the error names the id for `after`."
         ),
         parameters=[ResponsesIn, field_filters.PARAMETER],
         responses=ResponseOut(many=True),
@@ -398,7 +407,7 @@ class ResponseViewSet(OwnWorkViewSet):
         operation_id="responses_changes",
         tags=[TAG],
         summary="Read what has changed in a project",
-        description=f"{_FEED} Keys that may read the listing may read this.",
+        description=f"{_FEED} Needs a key that may read the listing.",
         parameters=[ChangesIn],
         responses=ChangesOut,
         examples=[_CHANGES],
@@ -421,7 +430,7 @@ class ResponseViewSet(OwnWorkViewSet):
         operation_id="responses_all_changes",
         tags=[TAG],
         summary="Read what has changed in all projects",
-        description=(f"{_FEED} Covers the projects whose responses the key may read then."),
+        description=f"{_FEED} Covers the projects whose responses the key may read at that time.",
         parameters=[ChangesIn],
         responses=ChangesOut,
         examples=[_CHANGES],
@@ -438,7 +447,7 @@ class ResponseViewSet(OwnWorkViewSet):
         operation_id="responses_get",
         tags=[TAG],
         summary="Read a response",
-        description="Keys that may read the listing may read each of its responses.",
+        description="Returns one response. Needs a key that may read the listing.",
         responses=ResponseOut,
         examples=[OpenApiExample("A response", RESPONSE, response_only=True)],
     )
@@ -450,9 +459,9 @@ class ResponseViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Delete a response",
         description=(
-            "Deletes a response with its answers, out of all counts. On a poll this retracts the vote. The "
-            "respondent's place below `max_completes_per_user` becomes free, except on anonymous projects, "
-            "where the respondent is unknown."
+            "Deletes a response with its answers, and removes both from all counts. On a poll, this "
+            "retracts the vote. The response no longer counts towards `max_completes_per_user`, except on "
+            "anonymous projects, where the respondent is unknown."
         ),
         responses={204: None},
     )
