@@ -55,22 +55,27 @@ class NewKeyIn(serializers.Serializer[Any]):
         help_text="A future time with its offset; null for a key that never expires.",
     )
     role = StrictChoiceField(
-        choices=["creator"], allow_null=True, required=False, help_text="Restricts an admin's key to creator."
+        choices=["creator"],
+        allow_null=True,
+        required=False,
+        help_text="`creator` restricts an admin's key. By default, a key has its user's role.",
     )
 
     scope = StrictChoiceField(
         choices=ApiKey.Scope.values,
         default=ApiKey.Scope.ALL,
         help_text=(
-            "`read`: GET requests. `conversations`: leading conversations, and reading projects and "
-            "scripts. Others are `403`."
+            "`read`: only GET requests. `conversations`: only leading conversations, and reading projects "
+            "and scripts. Other requests get `403`."
         ),
     )
     mode = StrictChoiceField(
         choices=ApiKey.Mode.values,
         default=ApiKey.Mode.LIVE,
-        help_text="`test` makes a key `cq_test_…`. Its projects, responses and webhooks are apart from the "
-        "live ones, and are deleted after 30 days.",
+        help_text=(
+            "`test` creates a key `cq_test_…`. Its projects, responses and webhooks are separate from live "
+            "data, and are deleted after 30 days."
+        ),
     )
 
 

@@ -31,7 +31,7 @@ class VerifiedSourceOut(serializers.Serializer[VerifiedSource]):
     id = serializers.IntegerField(help_text="For `delivery.audience.verified_source_ids`.")
     provider = serializers.ChoiceField(
         choices=["chat", "video", "streaming", "game_store", "membership"],
-        help_text="The `provider` of responses that it admits.",
+        help_text="The `provider` of responses that this source admits.",
     )
     rule = serializers.ChoiceField(
         choices=VerifiedSource.Rule.values,
@@ -43,7 +43,9 @@ class VerifiedSourceOut(serializers.Serializer[VerifiedSource]):
     )
     target = serializers.CharField(
         allow_null=True,
-        help_text="The platform's id of what the rule is about; null with `has_account`.",
+        help_text=(
+            "The platform's id of the server, channel, game, campaign or tier; null with `has_account`."
+        ),
     )
     label = serializers.CharField(help_text="What respondents read.")  # type: ignore[assignment]
     created_at = serializers.DateTimeField()

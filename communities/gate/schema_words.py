@@ -184,16 +184,20 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "properties": {
             "field": {
                 "type": "string",
-                "description": "The field's path; empty if it is the body.",
+                "description": "The field's path; empty for the whole body.",
                 "examples": ["script.blocks[2].options[0].value"],
             },
             "code": {"type": "string", "enum": VIOLATION_CODES},
             "message": {"type": "string", "description": "A sentence that names the field."},
-            "column": {"type": "integer", "minimum": 1, "description": "In expressions: where, from 1."},
+            "column": {
+                "type": "integer",
+                "minimum": 1,
+                "description": ("The position in an expression, from 1."),
+            },
             "line": {
                 "type": "integer",
                 "minimum": 1,
-                "description": "In an import: which response, from 1. In NDJSON the line, in JSON the place.",
+                "description": "The position of the response in an import, from 1.",
             },
         },
     },
@@ -204,10 +208,10 @@ COMPONENTS: dict[str, dict[str, Any]] = {
             "page": {
                 "type": "integer",
                 "minimum": 1,
-                "description": "Absent if the page is chosen by `after`.",
+                "description": "Absent with `after`.",
             },
             "per_page": {"type": "integer", "minimum": 1, "maximum": 100},
-            "total": {"type": "integer", "minimum": 0, "description": "Absent if nothing is counted."},
+            "total": {"type": "integer", "minimum": 0, "description": "Absent if the list is not counted."},
             "has_more": {"type": "boolean"},
         },
         "examples": [PAGINATION_EXAMPLE],

@@ -94,7 +94,7 @@ class ClaimOut(serializers.Serializer[Any]):
 
 class ReferencedFigureOut(serializers.Serializer[Any]):
     reference = serializers.CharField(
-        help_text="`b` and the id of its block, where it has one, then what it is: `b12.mean`."
+        help_text="The name of the figure, after `b` and the id of its block if it has one: `b12.mean`."
     )
     text = serializers.CharField(help_text="What the figure is, in words.")
     value = serializers.CharField(help_text="The value as it is shown: `3.82`, `31 of 140 (22.14 %)`.")

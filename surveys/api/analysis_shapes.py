@@ -184,7 +184,7 @@ class SegmentThemeOut(serializers.Serializer[Any]):
     sentiment = serializers.ChoiceField(
         choices=["positive", "neutral", "negative"],
         allow_null=True,
-        help_text="The most frequent one; null if that of no answer could be judged.",
+        help_text="The most frequent sentiment; null if no sentiment could be judged.",
     )
 
 
@@ -206,8 +206,8 @@ class SegmentTextOut(serializers.Serializer[Any]):
     sentiment = OpenTextSentimentOut(
         allow_null=True,
         help_text=(
-            "Counts of the answers whose sentiment could be judged; null if none could. They may be fewer "
-            "than `analysed_count`."
+            "The number of answers with each sentiment; null if no sentiment could be judged. The sum may "
+            "be less than `analysed_count`."
         ),
     )
     analysed_count = serializers.IntegerField(help_text="Answers that were read.")

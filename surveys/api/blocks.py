@@ -250,7 +250,7 @@ def _script() -> Schema:
                 "type": "array",
                 "readOnly": True,
                 "items": ref("ScriptWarning"),
-                "description": "Fields that are valid but may not do what the author expects.",
+                "description": "Valid fields that may not have the effect that the author expects.",
             },
         },
     }
@@ -270,11 +270,11 @@ def _warning() -> Schema:
             "block_id": {
                 "type": ["integer", "null"],
                 "format": "int64",
-                "description": "Null if it is about the whole script.",
+                "description": "Null if the warning concerns the whole script.",
             },
             "block_name": {
                 "type": ["string", "null"],
-                "description": "The block's name; null if it is about the whole script.",
+                "description": "The block's name; null if the warning concerns the whole script.",
             },
             "code": {"type": "string", "enum": list(warnings.CODES), "description": "The kind of warning."},
             "message": {"type": "string", "description": "What is wrong and what to do."},

@@ -60,8 +60,10 @@ class ThemeIn(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         max_length=MAX_THEME_DESCRIPTION,
-        help_text="What belongs to it. A model reads this, so a new description has all answers read against "
-        "this theme again. Left out: as it is.",
+        help_text=(
+            "What belongs to the theme. A model reads the description: after a change, all answers are "
+            "compared with this theme again. If left out, the description stays."
+        ),
     )
     pinned = StrictBooleanField(
         required=False, help_text="A pinned theme stays when a better provider names themes anew."
@@ -76,7 +78,7 @@ class MergeIn(serializers.Serializer[Any]):
             child=StrictIntegerField(min_value=1, max_value=MAX_ID),
             min_length=1,
             max_length=codebook.MAX_THEMES,
-            help_text="Themes that end.",
+            help_text="The themes to merge; they are removed.",
         )
         into = StrictIntegerField(min_value=1, max_value=MAX_ID, help_text="The theme that stays.")
         return {"from": ids, "into": into}

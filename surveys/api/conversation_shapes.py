@@ -144,7 +144,7 @@ class AnswerIn(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
         help_text=(
-            "`true` leaves an optional question unanswered, as an empty list does. The question of a poll is "
+            "`true`, or an empty list, leaves an optional question unanswered. The question of a poll is "
             "never optional."
         ),
     )
@@ -168,9 +168,7 @@ class AnswerIn(serializers.Serializer[Any]):
 
 
 class MoveIn(serializers.Serializer[Any]):
-    """The step at which the caller believes the conversation to be, so that a repeated request moves it only
-    once.
-    """
+    """The step that the caller sees. With this step, a repeated request moves the conversation only once."""
 
     block_id = StrictIntegerField(
         required=False,
@@ -178,7 +176,7 @@ class MoveIn(serializers.Serializer[Any]):
         min_value=1,
         max_value=MAX_ID,
         help_text=(
-            "The current block. A conversation that is at another block is returned unchanged, with "
+            "The current block. If the conversation is at another block, it is returned unchanged, with "
             "`resumed: true`."
         ),
     )
@@ -196,20 +194,21 @@ class TokenIn(serializers.Serializer[Any]):
 
 
 class TokenOut(serializers.Serializer[Any]):
-    """A token for one conversation. It is stored nowhere, and shown in this response alone."""
+    """A token for one conversation. The token is not stored, and only this response contains it."""
 
     token = serializers.CharField(help_text="Send it as `Authorization: Bearer cqt_...`.")
     conversation_id = serializers.UUIDField()
     expires_at = serializers.DateTimeField()
 
 
-COPIED = "Our copy of the author's picture. Null until it has been fetched, and if it cannot be."
+COPIED = (
+    "The service's copy of the author's picture. Null until the picture is fetched, or if it cannot be "
+    "fetched."
+)
 
 
 class SeenOptionOut(serializers.Serializer[Any]):
-    id = serializers.IntegerField(
-        allow_null=True, help_text="Null for a point of a scale that the author gave no option."
-    )
+    id = serializers.IntegerField(allow_null=True, help_text="Null for a scale's point without an option.")
     value = serializers.CharField()
     label = serializers.CharField(allow_null=True)  # type: ignore[assignment]
     emoji = serializers.CharField(allow_null=True)
@@ -217,11 +216,11 @@ class SeenOptionOut(serializers.Serializer[Any]):
     anchor_position = serializers.CharField(allow_null=True)
     is_exclusive = serializers.BooleanField(
         required=False,
-        help_text="True on an option that cannot be chosen with others; else left out.",
+        help_text="True if the option cannot be chosen with others; otherwise left out.",
     )
     is_other = serializers.BooleanField(
         required=False,
-        help_text="True on the option that is answered with an `other_text` beside it; else left out.",
+        help_text="True if the option needs an `other_text`; otherwise left out.",
     )
     image_url = serializers.CharField(
         required=False, allow_null=True, help_text=f"{COPIED} Left out on an option without a picture."
@@ -276,7 +275,10 @@ class StepOut(serializers.Serializer[Any]):
         allow_null=True, help_text="The sentence under the question that says which answers it takes."
     )
     skip_label = serializers.CharField(
-        allow_null=True, help_text="The button that skips an optional question; null if it needs an answer."
+        allow_null=True,
+        help_text=(
+            "The label of the button that skips an optional question; null if the question needs an answer."
+        ),
     )
     answer = serializers.DictField(
         allow_null=True,
@@ -286,8 +288,10 @@ class StepOut(serializers.Serializer[Any]):
         ),
     )
     is_locked = serializers.BooleanField(
-        help_text="Whether the answer given here was graded and stays (`settings.lock_graded_answers`). Go "
-        "on with `continue`, or send the same answer."
+        help_text=(
+            "Whether the answer to this step is graded and locked (`settings.lock_graded_answers`). Then "
+            "send `continue`, or the same answer."
+        )
     )
     follow_up = serializers.IntegerField(
         min_value=0,

@@ -53,7 +53,7 @@ class ExportIn(field_filters.FilteredByFields):
     bom = serializers.ChoiceField(
         choices=["0", "1"],
         default="0",
-        help_text="`1` begins a `csv` with a byte order mark, by which Excel knows it for UTF-8.",
+        help_text="`1` begins a `csv` with a byte order mark, so that Excel reads the file as UTF-8.",
     )
 
     values = serializers.ChoiceField(

@@ -137,7 +137,7 @@ class ImportedAnswerIn(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
         max_length=200,
-        help_text="The block's name, if `block_id` is missing or not of this script.",
+        help_text="The block's name. Used if `block_id` is missing or not in this script.",
     )
     value = AnswerText(
         required=False,
@@ -147,20 +147,22 @@ class ImportedAnswerIn(serializers.Serializer[Any]):
     option_id = StrictIntegerField(
         required=False,
         allow_null=True,
-        help_text="The chosen option or ranked item; if missing or not of this script, `value` names the "
-        "option, and `label` the item.",
+        help_text=(
+            "The chosen option or ranked item. If the id is missing or not in this script, `value` names "
+            "the option, and `label` the ranked item."
+        ),
     )
     label = StrictTextField(  # type: ignore[assignment]
         required=False,
         allow_null=True,
         max_length=MAX_TEXT,
-        help_text="Names a ranked item without `option_id`; else it is ignored.",
+        help_text="The name of a ranked item without `option_id`; otherwise ignored.",
     )
     other_text = StrictTextField(
         required=False,
         allow_null=True,
         max_length=MAX_OTHER_TEXT,
-        help_text="The text for an option with `is_other`. An answer of the time before may lack it.",
+        help_text="The text for an option with `is_other`. May be missing in older answers.",
     )
 
 
@@ -181,29 +183,34 @@ class ImportedResponseIn(serializers.Serializer[Any]):
     status = StrictChoiceField(
         choices=["completed", "partial"],
         required=False,
-        help_text="Must fit `submitted_at`, from which it follows if it is missing.",
+        help_text="Must fit `submitted_at`. If missing, follows from `submitted_at`.",
     )
     started_at = UtcDateTimeField(help_text="From 1970 on, and not in the future.")
     submitted_at = UtcDateTimeField(
         required=False,
         allow_null=True,
-        help_text="When it was completed, at `started_at` or later; null for a partial response.",
+        help_text="The time of completion, not before `started_at`; null for a partial response.",
     )
     platform_id = StrictTextField(
-        required=False, allow_null=True, max_length=128, help_text="The person who gave it; null if unknown."
+        required=False,
+        allow_null=True,
+        max_length=128,
+        help_text="The person who gave the response; null if unknown.",
     )
     provider = StrictChoiceField(
         choices=Conversation.Provider.values,
         required=False,
         allow_null=True,
-        help_text="The platform of `platform_id`. The stored response has `import`.",
+        help_text="The platform of `platform_id`. The `provider` of the stored response is `import`.",
     )
     metadata = Metadata(required=False, allow_null=True, help_text="As `metadata` of a conversation.")
     consent = ImportedConsentIn(
-        required=False, allow_null=True, help_text="What the respondent agreed to, and when; it is kept."
+        required=False,
+        allow_null=True,
+        help_text="What the respondent agreed to, and when. Stored with the response.",
     )
     language = LanguageField(required=False, allow_null=True, help_text="As `language` of a conversation.")
-    suspected = StrictBooleanField(required=False, help_text="Whether a program may have given it.")
+    suspected = StrictBooleanField(required=False, help_text="Whether a program may have given the response.")
     answers = StrictListField(
         child=ImportedAnswerIn(), max_length=MAX_ANSWERS_OF_ONE, help_text="The answers, in any order."
     )
@@ -212,8 +219,8 @@ class ImportedResponseIn(serializers.Serializer[Any]):
         required=False,
         max_length=MAX_ANSWERS_OF_ONE,
         help_text=(
-            "The ids of questions that were shown and skipped, and removed from the script since. Those of "
-            "other projects are ignored."
+            "The ids of questions that the respondent skipped and that were removed from the script later. "
+            "Ids of other projects are ignored."
         ),
     )
 
@@ -240,13 +247,15 @@ class ImportedOut(serializers.Serializer[Any]):
 
     imported = serializers.IntegerField(help_text="How many responses were stored; none in a dry run.")
     valid = serializers.IntegerField(
-        required=False, help_text="In a dry run alone: how many responses would be stored."
+        required=False, help_text="Only in a dry run: how many responses would be stored."
     )
     left_out = serializers.IntegerField(
         required=False,
         min_value=1,
-        help_text="How many answers were not imported. Their questions were removed from the project that "
-        "was copied to make this one. Absent if all were imported.",
+        help_text=(
+            "How many answers were not imported, because their questions were removed from the project "
+            "that this project was copied from. Absent if all were imported."
+        ),
     )
 
 

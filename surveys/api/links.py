@@ -33,8 +33,8 @@ TAG = "Personal links"
 
 
 _METADATA = (
-    "Up to 20 texts that the link carries along, returned as `metadata` of the Response, with the same "
-    "limits. Anonymous projects refuse it."
+    "Up to 20 texts, which become `metadata` of the Response, with the same limits. Anonymous projects "
+    "refuse metadata."
 )
 
 
@@ -63,12 +63,14 @@ class LinksIn(serializers.Serializer[Any]):
         required=False,
         min_length=1,
         max_length=links.MOST_AT_ONCE,
-        help_text="Present members, each once, and what the link of each carries along.",
+        help_text="Present members, each once, with the metadata of their links.",
     )
     metadata = Metadata(
         required=False,
         allow_null=True,
-        help_text=f"{_METADATA} With `member_ids` each link carries the same; not sent with `links`.",
+        help_text=(
+            f"{_METADATA} With `member_ids`, all links get the same metadata. Not allowed with `links`."
+        ),
     )
 
 
@@ -80,17 +82,19 @@ class Carried(serializers.DictField):
     def __init__(self) -> None:
         super().__init__(
             allow_null=True,
-            help_text="What it carries along; null if nothing, and for others than admins and its maker.",
+            help_text=(
+                "The metadata of the link. Only admins and the link's creator see metadata; otherwise null."
+            ),
         )
 
 
 class NewLinkOut(serializers.Serializer[Any]):
-    """A link that was just made. `url` is returned here and in the export."""
+    """A new link. Only this response and the export contain `url`."""
 
     id = serializers.UUIDField()
     member_id = serializers.CharField()
-    url = serializers.CharField(help_text="A person with this address answers in the member's name.")
-    expires_at = serializers.DateTimeField(help_text="30 days after it was made.")
+    url = serializers.CharField(help_text="The address. Anybody who has it can answer in the member's name.")
+    expires_at = serializers.DateTimeField(help_text="30 days after the creation of the link.")
     metadata = Carried()
 
 
@@ -112,11 +116,11 @@ class LinkOut(serializers.Serializer[Any]):
     used_at = serializers.DateTimeField(
         allow_null=True,
         help_text=(
-            "When it was first opened or answered; previews and scanners of mails do not count. On "
-            "anonymous projects always null."
+            "When the link was first opened or used to answer; previews and mail scanners do not count. "
+            "Always null on anonymous projects."
         ),
     )
-    mailed_at = serializers.DateTimeField(allow_null=True, help_text="When we last mailed it.")
+    mailed_at = serializers.DateTimeField(allow_null=True, help_text="When the service last mailed the link.")
     metadata = Carried()
 
 
@@ -127,7 +131,7 @@ class LinkExportIn(serializers.Serializer[Any]):
     bom = serializers.ChoiceField(
         choices=["0", "1"],
         default="0",
-        help_text="`1` begins a `csv` with a byte order mark, by which Excel knows it for UTF-8.",
+        help_text="`1` begins a `csv` with a byte order mark, so that Excel reads the file as UTF-8.",
     )
 
 

@@ -168,15 +168,17 @@ class PresentationIn(Group):
     logo_url = PictureField(
         required=False,
         allow_null=True,
-        help_text="A picture in the header of the page. Null, like each field of the brand below: the "
-        "community's own.",
+        help_text=(
+            "A picture in the header of the page. Null means the community's. The same applies to the "
+            "fields of the brand below."
+        ),
     )
     accent_color = ColorField(
         required=False,
         allow_null=True,
         help_text=(
             "The colour of buttons and links. A colour with too little contrast is made darker or lighter. "
-            "Null: that of `theme_id`, or the community's."
+            "Null means the colour of `theme_id`, or the community's."
         ),
     )
     background_color = ColorField(
@@ -225,7 +227,10 @@ class BucketIn(serializers.Serializer[Any]):
 class ScoringIn(Group):
     enabled = StrictBooleanField(
         required=False,
-        help_text="Scores count only if the script is written while this is true: enable it first.",
+        help_text=(
+            "Whether scoring is on. Enable scoring before you write the script: otherwise scores do not "
+            "count."
+        ),
     )
     buckets = StrictListField(
         child=BucketIn(),

@@ -181,8 +181,10 @@ class ResponseOut(serializers.Serializer[Any]):
     started_at = serializers.DateTimeField()
     submitted_at = serializers.DateTimeField(allow_null=True)
     updated_at = serializers.DateTimeField(
-        help_text="When something in the response last changed: an answer, its completion, who gave it, or "
-        "what an analysis read in it. Renaming a theme does not count."
+        help_text=(
+            "When the response last changed: an answer, its completion, its respondent, or its themes and "
+            "sentiment. A renamed theme is not a change."
+        )
     )
     user_id = serializers.CharField(allow_null=True)
     platform_id = serializers.CharField(allow_null=True)
@@ -190,51 +192,51 @@ class ResponseOut(serializers.Serializer[Any]):
         choices=Conversation.Provider.choices,
         allow_null=True,
         help_text=(
-            "The source that admitted the respondent: the verified source that was asked for, else that of "
-            "their account; `import` for imported responses. On anonymous projects the only verified "
-            "source that is asked for, else `chat` or `web`."
+            "The source that admitted the respondent: the required verified source, otherwise the source "
+            "of their account; `import` for imported responses. On anonymous projects, the only required "
+            "verified source, otherwise `chat` or `web`."
         ),
     )
     metadata = serializers.DictField(
         child=serializers.CharField(),
         allow_null=True,
-        help_text="What was sent along when the conversation began; null if nothing was.",
+        help_text="The metadata from the beginning of the conversation; null without metadata.",
     )
     language = serializers.CharField(
         allow_null=True,
-        help_text=(
-            "The language in which it was asked for, such as `de`. Null where it is not known, and on "
-            "anonymous projects."
-        ),
+        help_text="The requested language, such as `de`. Null if unknown, and on anonymous projects.",
     )
     outcome = serializers.ChoiceField(
         choices=["completed", "full", "screened_out"],
         allow_null=True,
         help_text=(
-            "How it ended: `completed`, `full` (by `max_completes` or a quota), or `screened_out` (by one "
-            "of `settings.ends`); null before. The `status` of the last two is `partial`."
+            "How the response ended: `completed`, `full` (by `max_completes` or a quota), or "
+            "`screened_out` (by one of `settings.ends`); null before the end. The `status` of the last two "
+            "is `partial`."
         ),
     )
-    consent = ConsentOut(allow_null=True, help_text="Null if the project asked for none at the beginning.")
+    consent = ConsentOut(
+        allow_null=True, help_text="Null if the project had no `consent` when the conversation began."
+    )
     suspected = serializers.BooleanField(
         help_text=(
-            "Whether a program may have given it, because it was too fast for a person. It counts like "
-            "every other response."
+            "Whether a program may have given the response, because it was too fast for a person. A "
+            "suspected response counts like every other."
         )
     )
     scores = serializers.DictField(
         child=ScoreOut(),
         allow_null=True,
         help_text=(
-            "By the key of each bucket, at the end or so far; null where scoring is off, for role member, "
+            "The scores by bucket key, at the end or so far. Null if scoring is off, for the role member, "
             "and for old responses."
         ),
     )
     variables = serializers.DictField(
         child=serializers.JSONField(),
         help_text=(
-            "By the name of each calculated block: a number, a text, or null if the respondent did not come "
-            "past it. Empty for role member."
+            "The value of each calculated block by its name: a number, a text, or null if the respondent "
+            "did not reach the block. Empty for the role member."
         ),
     )
     answers = AnswerOut(many=True)
@@ -244,7 +246,9 @@ class ChangesIn(PerPageIn):
     """The position to continue from, and the amount to read."""
 
     cursor = StrictStringField(
-        required=False, max_length=500, help_text="From the previous page. Without it, the feed starts again."
+        required=False,
+        max_length=500,
+        help_text="The cursor of the previous page. Without a cursor, the feed starts again.",
     )
 
 

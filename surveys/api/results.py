@@ -90,9 +90,11 @@ class WeighedResponses(FilteredResponses):
     weight_by = StrictStringField(
         required=False,
         validators=[RegexValidator(WEIGHT_BY, "must be `field.` and the name of a declared field.")],
-        help_text="`field.` and the name of a declared field, whose numbers weigh the responses: above 0 "
-        f"and at most {weights.MOST:,}. Responses without such a number are left out. For keys that may "
-        "read single responses. [What is weighted](/docs/details#weights).",
+        help_text=(
+            "`field.` and the name of a declared field, whose numbers weigh the responses: above 0 and at "
+            f"most {weights.MOST:,}. Responses without such a number are left out. Needs a key that may "
+            "read single responses. [What is weighted](/docs/details#weights)."
+        ),
     )
 
 
@@ -127,17 +129,17 @@ class FiltersOut(serializers.Serializer[Any]):
 
 
 class LeftOutOut(serializers.Serializer[Any]):
-    """Selected responses without a usable weight, by reason."""
+    """The numbers of selected responses without a usable weight, by reason."""
 
     missing = serializers.IntegerField()
     not_a_number = serializers.IntegerField()
-    zero = serializers.IntegerField(help_text="Also those that round to zero.")
+    zero = serializers.IntegerField(help_text="Including weights that round to zero.")
     negative = serializers.IntegerField()
     too_large = serializers.IntegerField(help_text=f"Above {weights.MOST:,}.")
 
 
 class WeightingOut(serializers.Serializer[Any]):
-    """What weighs the responses."""
+    """The weighting of the responses."""
 
     by = serializers.CharField(help_text="As in the request.")
     field = serializers.CharField(help_text="The field's name.")
@@ -150,9 +152,9 @@ class WeightingOut(serializers.Serializer[Any]):
         help_text="The largest weight of a response, in percent of the sum, with two decimals."
     )
     is_dominated = serializers.BooleanField(
-        help_text=f"Whether that is above {weights.DOMINATES:.0%}, and above {weights.TIMES_THE_MEAN} times "
-        "the mean of the weights. Somebody who answers by the page's address may have written the field "
-        "there."
+        help_text=f"Whether `largest_share` is above {weights.DOMINATES:.0%}, and the weight above "
+        f"{weights.TIMES_THE_MEAN} times the mean. A respondent may have changed the field in the page's "
+        "address."
     )
     left_out = LeftOutOut()
 
@@ -163,8 +165,8 @@ class SegmentOut(EntryOut):
 
 
 class SegmentByOut(serializers.Serializer[Any]):
-    """What segments the results. Options, points, bands, themes and declared values are listed even without
-    responses.
+    """The division of the results into segments. Options, points, bands, themes and declared values are
+    listed even without responses.
     """
 
     by = serializers.CharField(help_text="As in the request.")
@@ -316,7 +318,7 @@ class ResultsOut(serializers.Serializer[Any]):
 
 
 class ProjectParticipationOut(ParticipationFiguresOut):
-    """When conversations were begun and completed, and how far they came."""
+    """When conversations began and were completed, and which questions they reached."""
 
     project_id = serializers.CharField()
     filters = FiltersOut()

@@ -115,9 +115,9 @@ class ConvertIn(serializers.Serializer[Any]):
 
 
 class UnmetOut(serializers.Serializer[Any]):
-    """Something that a script cannot say, or does not need."""
+    """A part of the source that a script cannot express, or does not need."""
 
-    where = serializers.CharField(help_text="The place in the source, as it counts or names it.")
+    where = serializers.CharField(help_text="The place in the source, by the source's own name or number.")
     what = serializers.CharField(help_text="What was left out or changed, in a sentence.")
 
 

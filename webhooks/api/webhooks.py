@@ -55,8 +55,8 @@ class ChangedWebhookIn(serializers.Serializer[Any]):
         max_length=1000,
         required=False,
         help_text=(
-            "Events about projects, their responses and analyses are sent for these alone, other events "
-            "all the same. Null means all projects."
+            "Events about projects, responses and analyses are sent only for these projects; other events "
+            "are always sent. Null means all projects."
         ),
     )
     name = StrictTextField(max_length=200, allow_null=True, required=False)
@@ -104,7 +104,7 @@ class WebhookOut(serializers.Serializer[Webhook]):
     disabled_reason = serializers.ChoiceField(
         choices=Webhook.DisabledReason.choices,
         allow_null=True,
-        help_text="Why the service switched the webhook off; null if it did not.",
+        help_text="Why the service switched the webhook off; otherwise null.",
     )
 
 
@@ -140,7 +140,7 @@ class RedeliverIn(serializers.Serializer[Any]):
 
 class RedeliveredOut(serializers.Serializer[Any]):
     count = serializers.IntegerField(
-        min_value=0, help_text="How many events wait to be sent again, those from an earlier request too."
+        min_value=0, help_text="How many events wait to be sent again, including those of earlier requests."
     )
 
 

@@ -51,8 +51,10 @@ class NewMemberIn(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
         allow_blank=False,
-        help_text="Their account on the chat platform. Your word alone until the owner signs in with it "
-        "or acts in your community; then they are this member.",
+        help_text=(
+            "The member's account on the chat platform. The account is unproven until its owner signs in "
+            "with it or acts in your community; then the owner becomes this member."
+        ),
     )
 
 
@@ -85,7 +87,7 @@ class MemberIn(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
         allow_blank=False,
-        help_text="Their account on the chat platform; null takes it away.",
+        help_text="The member's account on the chat platform; null removes the account.",
     )
 
 

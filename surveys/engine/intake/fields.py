@@ -131,7 +131,7 @@ OPTION = ObjectType(
         ),
         "value": FieldSpec(
             TextType(MAX_VALUE, minimum=1),
-            "The text that is stored and that logic compares. On scale blocks the number of the point.",
+            "The text that is stored and that logic compares; on scales, the number of the point.",
             nullable=False,
             required=True,
             example="Yes",
@@ -142,7 +142,7 @@ OPTION = ObjectType(
         ),
         "score_values": FieldSpec(
             WeightsType(),
-            "Points by bucket key. Ignored, and absent from reads, while scoring is off.",
+            "Points by bucket key. While scoring is off, they are ignored, and missing in reads.",
             example={"score": 10},
         ),
         "display_order": FieldSpec(
@@ -154,8 +154,8 @@ OPTION = ObjectType(
         ),
         "is_exclusive": FieldSpec(
             BooleanType(),
-            "On `multi_punch`: the option cannot be chosen with others, such as “None of these”. Alone it "
-            "satisfies `min`. It remains at the end of a shuffle.",
+            "On `multi_punch`: the option cannot be chosen with others, such as “None of these”. An "
+            "exclusive option satisfies `min` alone, and stays at the end of a shuffle.",
         ),
         "is_other": FieldSpec(
             BooleanType(),
@@ -164,14 +164,14 @@ OPTION = ObjectType(
         ),
         "image_url": FieldSpec(
             _PICTURE,
-            "On choices and rankings: a picture that pages draw with the label, from our copy. At most 30 "
-            "options of a block and 200 of a script have pictures.",
+            "On choices and rankings: a picture that pages show with the label. Respondents see the "
+            "service's copy. At most 30 options of a block and 200 of a script have pictures.",
             example="https://example.com/knight.png",
         ),
         "image_alt": FieldSpec(
             _text(MAX_LABEL),
-            "What the picture shows beside what the label says, for people who do not see it. Null or blank: "
-            "the label says enough.",
+            "What the picture shows, if the label does not say so, for people who cannot see it. Null or "
+            "blank: the label is enough.",
         ),
     },
     "A choice, an item of a ranking, or the presentation of one scale point.",
@@ -265,9 +265,9 @@ BLOCK = ObjectType(
         ),
         "prompt": FieldSpec(
             TextType(MAX_PROMPT),
-            "The text shown; empty only on a `calculated_block`. A little Markdown is drawn: `**bold**`, "
-            "`*italics*`, `[links](https://example.org)`, lists. The value of a token has at most 500 "
-            "characters, the text with all values 8,000.",
+            "The text shown; empty only on a `calculated_block`. Some Markdown is supported: `**bold**`, "
+            "`*italics*`, `[links](https://example.org)`, lists. A token's value has at most 500 "
+            "characters; the text with all values has at most 8,000.",
             nullable=False,
             required=True,
             example="Do you play e4?",
