@@ -45,7 +45,7 @@ class AuditIn(PerPageIn):
     """Filters and paging of the audit trail."""
 
     after = serializers.UUIDField(
-        required=False, help_text="An entry's id: the page starts after it, at one cost at any depth."
+        required=False, help_text="An entry's id: the page starts after it, equally fast at any depth."
     )
     project_id = serializers.IntegerField(required=False, min_value=1, max_value=MAX_ID)
     action = serializers.ChoiceField(choices=Action.values, required=False)

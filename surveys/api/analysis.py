@@ -34,7 +34,7 @@ class AskIn(serializers.Serializer[Any]):
 
     ai = FlagField(default=True, help_text="`false`: without the texts and the summary, and free.")
     status = serializers.ChoiceField(
-        choices=Analysis.Covers.values, default="all", help_text="Which responses: by default all."
+        choices=Analysis.Covers.values, default="all", help_text="The responses to analyse; by default all."
     )
 
 

@@ -54,7 +54,7 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
     after = serializers.UUIDField(
         required=False,
         help_text=(
-            "A response's id: the page starts after it in the order of this listing, at one cost at any "
+            "A response's id: the page starts after it in the order of this listing, equally fast at any "
             "depth. Without `page`."
         ),
     )

@@ -37,7 +37,7 @@ class DeliveriesIn(PageIn):
     )
     after = serializers.UUIDField(
         required=False,
-        help_text="A delivery's id: the page starts after it, at one cost at any depth. Without `page`.",
+        help_text="A delivery's id: the page starts after it, equally fast at any depth. Without `page`.",
     )
     since = UtcDateTimeField(required=False, help_text="Created at this time or later.")
     until = UtcDateTimeField(required=False, help_text="Created before this time.")

@@ -24,8 +24,9 @@ class EventsIn(PerPageIn):
 
     after = serializers.UUIDField(
         required=False,
-        help_text="An event's id: the page starts after it in the order of this list, at one cost at any "
-        "depth.",
+        help_text=(
+            "An event's id: the page starts after it in the order of this list, equally fast at any depth."
+        ),
     )
     order = StrictChoiceField(
         choices=["asc", "desc"], default="desc", help_text="Oldest first, or newest first."
