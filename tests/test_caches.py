@@ -115,6 +115,7 @@ IN_PLACE = {
     "surveys/ai/quotes.py:_first_names": ONCE,
     "surveys/services/ground/jobs.py:WeakValueDictionary()": "The jobs that this process has now.",
     "surveys/services/ground/lookup.py:_statement": STATEMENTS,
+    "surveys/services/ground/lookup.py:_statement_with_details": ONCE,
     "surveys/services/projects/addresses.py:_statement": ONCE,
     "surveys/services/counting/counts.py:_NO_NAMES": EMPTY,
     "webhooks/projects.py:_finders": REGISTRY,

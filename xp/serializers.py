@@ -68,12 +68,17 @@ class MemberOut(serializers.Serializer[Any]):
 
     id = serializers.CharField()
     user_id = serializers.CharField(
-        help_text="The person, who may be a member of several communities: `user_id` of their responses."
+        help_text=(
+            "The id of the person, as `user_id` of their responses. A person may be a member of several "
+            "communities."
+        )
     )
     platform_id = serializers.CharField(
         allow_null=True,
-        help_text="The member's account on the chat platform. Null once somebody accepts an invitation for a "
-        "member whose account is only written down.",
+        help_text=(
+            "The member's account on the chat platform. An unproven account becomes null once somebody "
+            "accepts an invitation for this member."
+        ),
     )
     name = serializers.CharField(allow_null=True)
     nick = serializers.CharField(allow_null=True, help_text="The member's name in this community.")
@@ -82,12 +87,14 @@ class MemberOut(serializers.Serializer[Any]):
     rank = serializers.IntegerField(
         allow_null=True,
         min_value=1,
-        help_text="Among present members by `xp_total`: equal totals share a rank (1, 1, 3), and members "
-        "without XP rank last. Null for members who have left, and if `use_leader_board` is false.",
+        help_text=(
+            "The rank among present members by `xp_total`. Equal totals share a rank (1, 1, 3); members "
+            "without XP rank last. Null for members who have left, and if `use_leader_board` is false."
+        ),
     )
     xp_total = serializers.IntegerField(min_value=0)
     xp_monthly = serializers.IntegerField(
-        help_text="In this month, UTC; negative if more was taken than given."
+        help_text="XP of this month (UTC). Negative if deductions exceed awards."
     )
     level = serializers.IntegerField(min_value=0, help_text="Level *n* needs 50 · n · (n + 1) XP.")
     participation = serializers.IntegerField(min_value=0, help_text="Number of completed surveys and polls.")
@@ -101,8 +108,8 @@ class MemberOut(serializers.Serializer[Any]):
     left_at = serializers.DateTimeField(allow_null=True)
     updated_at = serializers.DateTimeField(
         help_text=(
-            "When something here last changed, but for what members earn. Rounded down if it was noticed "
-            "while the person came to an anonymous project."
+            "When the member last changed, apart from XP and achievements. Rounded down if the change was "
+            "noticed while the person opened an anonymous project."
         )
     )
 

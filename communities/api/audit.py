@@ -45,7 +45,7 @@ class AuditIn(PerPageIn):
     """Filters and paging of the audit trail."""
 
     after = serializers.UUIDField(
-        required=False, help_text="An entry's id: the page starts after it, at one cost at any depth."
+        required=False, help_text="An entry's id: the page starts after it, equally fast at any depth."
     )
     project_id = serializers.IntegerField(required=False, min_value=1, max_value=MAX_ID)
     action = serializers.ChoiceField(choices=Action.values, required=False)
@@ -53,10 +53,10 @@ class AuditIn(PerPageIn):
         required=False, min_value=1, max_value=MAX_ID, help_text="The id of the user who acted."
     )
     actor_pseudonym = StrictTextField(
-        max_length=8, required=False, help_text="The pseudonym of staff who were erased."
+        max_length=8, required=False, help_text="The pseudonym of an erased person."
     )
-    since = UtcDateTimeField(required=False, help_text="Happened then or later.")
-    until = UtcDateTimeField(required=False, help_text="Happened before then.")
+    since = UtcDateTimeField(required=False, help_text="Of this time or later.")
+    until = UtcDateTimeField(required=False, help_text="Of an earlier time.")
     search = StrictTextField(max_length=MAX_SEARCH, required=False)
 
 
@@ -69,26 +69,28 @@ class AuditEntryOut(serializers.Serializer[AuditEntry]):
     source = serializers.ChoiceField(  # type: ignore[assignment]  # the name is public, and hides DRF's
         choices=AuditEntry.Source.values,
         help_text=(
-            "`system`: the service itself. `member`: somebody with the role member about themselves, such as "
+            "`system`: the service itself. `member`: a member who changes their own data, for example by "
             "joining."
         ),
     )
     actor_id = serializers.CharField(
         allow_null=True, help_text="The user who acted; null for `system`, and if the person was erased."
     )
-    actor_name = serializers.CharField(allow_null=True, help_text="The name at that time.")
+    actor_name = serializers.CharField(allow_null=True, help_text="The name at the time of the entry.")
     actor_pseudonym = serializers.CharField(
         allow_null=True,
-        help_text="Of staff who were erased: the same in all entries of one person. Null for others.",
+        help_text="A pseudonym for an erased person, the same in all their entries. Null for others.",
     )
     api_key_id = serializers.CharField(allow_null=True)
-    key_prefix = serializers.CharField(allow_null=True, help_text="The prefix at that time.")
+    key_prefix = serializers.CharField(
+        allow_null=True, help_text="The key's prefix at the time of the entry."
+    )
     object_type = serializers.CharField(help_text="Such as `project`, `response`, `webhook`, `member`.")
-    object_id = serializers.CharField(allow_null=True, help_text="Null for what is not named.")
-    object_name = serializers.CharField(allow_null=True, help_text="The name at that time.")
-    project_id = serializers.CharField(allow_null=True, help_text="The project that it belongs to, if any.")
-    before = serializers.DictField(allow_null=True, help_text="What changed, as it was.")
-    after = serializers.DictField(allow_null=True, help_text="What changed, as it is now.")
+    object_id = serializers.CharField(allow_null=True, help_text="Null if the entry names no object.")
+    object_name = serializers.CharField(allow_null=True, help_text="The name at the time of the entry.")
+    project_id = serializers.CharField(allow_null=True, help_text="The project of the object, if any.")
+    before = serializers.DictField(allow_null=True, help_text="The changed fields with their old values.")
+    after = serializers.DictField(allow_null=True, help_text="The changed fields with their new values.")
     request_id = serializers.CharField(
         allow_null=True, help_text="The `X-Request-Id` of the response; null if there was no request."
     )
@@ -106,10 +108,10 @@ class AuditViewSet(CommunityViewSet):
         summary="Read the audit trail",
         description=(
             "Returns every change by an API key, by staff in the admin, or by the service itself, newest "
-            "first. `before` and `after` contain the fields that changed, and never answers or secrets. To "
-            "continue, send the last id as `after`. `search` finds words that begin with each of its "
-            "words, in names, ids, prefixes of keys and pseudonyms. [What entries contain, and for how "
-            "long](/docs/details#read-the-audit-trail)."
+            "first. The entry's `before` and `after` contain the fields that changed, but never answers or "
+            "secrets. For the next page, send the last id as `after`. Each word of `search` must begin a "
+            "word in the entry's names, ids, key prefixes or pseudonyms. [What entries contain, and for "
+            "how long](/docs/details#read-the-audit-trail)."
         ),
         parameters=[AuditIn],
         responses=AuditEntryOut(many=True),

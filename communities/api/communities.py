@@ -39,7 +39,7 @@ class CommunityOut(serializers.ModelSerializer[Community]):
         help_text="`test` for a key `cq_test_…`: the community is the test side, with an id of its own.",
     )
     user_setup_id = serializers.CharField(
-        allow_null=True, help_text="Who last completed the setup wizard; null if it never ran."
+        allow_null=True, help_text="The user who last completed the setup wizard; null if nobody has."
     )
 
     class Meta:
@@ -59,7 +59,7 @@ class CommunitiesViewSet(CommunityViewSet):
         operation_id="communities_list",
         tags=["Communities"],
         summary="List communities",
-        description="Returns the communities that the key gives access to. A key belongs to one.",
+        description="Returns the community of the key, as a list of one.",
         parameters=[PageIn],
         responses=CommunityOut(many=True),
         examples=[OpenApiExample("The key's community", EXAMPLE, response_only=True)],
@@ -76,7 +76,7 @@ class CommunitiesViewSet(CommunityViewSet):
         summary="Read a community",
         description=(
             "Returns the key's own community; any other is `404 not_found`. A test key (`mode` is `test`) "
-            "gets its test side, at the id of its community as well as at the test side's own."
+            "gets the test side of its community, at the community's id and at the test side's id."
         ),
         responses=CommunityOut,
         examples=[OpenApiExample("A community", EXAMPLE, response_only=True)],

@@ -55,57 +55,66 @@ class NewKeyIn(serializers.Serializer[Any]):
         help_text="A future time with its offset; null for a key that never expires.",
     )
     role = StrictChoiceField(
-        choices=["creator"], allow_null=True, required=False, help_text="Restricts an admin's key to creator."
+        choices=["creator"],
+        allow_null=True,
+        required=False,
+        help_text="`creator` restricts an admin's key. By default, a key has its user's role.",
     )
 
     scope = StrictChoiceField(
         choices=ApiKey.Scope.values,
         default=ApiKey.Scope.ALL,
         help_text=(
-            "`read`: GET requests. `conversations`: leading conversations, and reading projects and "
-            "scripts. Others are `403`."
+            "`read`: only GET requests. `conversations`: only leading conversations, and reading projects "
+            "and scripts. Other requests get `403`."
         ),
     )
     mode = StrictChoiceField(
         choices=ApiKey.Mode.values,
         default=ApiKey.Mode.LIVE,
-        help_text="`test` makes a key `cq_test_…`. Its projects, responses and webhooks are apart from the "
-        "live ones, and are deleted after 30 days.",
+        help_text=(
+            "`test` creates a key `cq_test_…`. Its projects, responses and webhooks are separate from live "
+            "data, and are deleted after 30 days."
+        ),
     )
 
 
 class KeyOut(serializers.Serializer[ApiKey]):
     id = serializers.CharField()
     community_id = serializers.CharField()
-    user_id = serializers.CharField(help_text="Whose key it is: it acts in their name and with their role.")
+    user_id = serializers.CharField(help_text="The user whose name and role the key has.")
     name = serializers.CharField()
     description = serializers.CharField(allow_null=True)
     key_prefix = serializers.CharField()
     role = StrictChoiceField(
         choices=Member.Access.values,
         allow_null=True,
-        help_text="What the key may do: its user's access, unless it is restricted to less. Null while its "
-        "user is no member: the key is refused then.",
+        help_text=(
+            "The role that the key has now: its user's access, or the lower role of the key. Null while "
+            "its user is not a member; the key is then refused."
+        ),
     )
-    scope = StrictChoiceField(choices=ApiKey.Scope.values, help_text="The requests that it may send.")
-    mode = StrictChoiceField(choices=ApiKey.Mode.values, help_text="Which data it sees: live or test data.")
+    scope = StrictChoiceField(choices=ApiKey.Scope.values, help_text="The requests that the key may send.")
+    mode = StrictChoiceField(choices=ApiKey.Mode.values, help_text="Whether the key sees live or test data.")
     is_active = serializers.BooleanField()
     created_at = serializers.DateTimeField()
     last_used_at = serializers.DateTimeField(
-        allow_null=True, help_text="Of the last request, to the minute or so; null if it was never used."
+        allow_null=True, help_text="The time of the last request, to about a minute; null for an unused key."
     )
     expires_at = serializers.DateTimeField(allow_null=True)
     rotated_at = serializers.DateTimeField(
-        allow_null=True, help_text="When it got its present secret; null if it was never rotated."
+        allow_null=True, help_text="When the key got its present secret; null if the key was never rotated."
     )
     rotated_by = serializers.CharField(
         allow_null=True,
         help_text=(
-            "The id of the user who rotated it last, and has seen its present secret. Null if it was never "
-            "rotated, or if that user was erased."
+            "The id of the user who last rotated the key and saw its present secret. Null if the key was "
+            "never rotated, or if this user was erased."
         ),
     )
-    rotated_by_name = serializers.CharField(allow_null=True, help_text="The name of that user, if known.")
+    rotated_by_name = serializers.CharField(
+        allow_null=True, help_text="The name of the user in `rotated_by`, if known."
+    )
 
 
 class NewKeyOut(KeyOut):
@@ -156,8 +165,7 @@ class KeyViewSet(CommunityViewSet):
         tags=["API keys"],
         summary="List API keys",
         description=(
-            "Returns the keys, newest first, including revoked ones, with who rotated each key last. Needs "
-            "the role admin."
+            "Returns the keys, newest first, including revoked ones, with the user who last rotated each key."
         ),
         parameters=[PageIn],
         responses=KeyOut(many=True),
@@ -178,10 +186,9 @@ class KeyViewSet(CommunityViewSet):
         tags=["API keys"],
         summary="Create an API key",
         description=(
-            "Creates a key. Only this response contains `key`. The new key belongs to the same user as the "
-            "key of the request, and never has a role above its own. A community has at most 50 keys that "
-            "are not revoked: another one is `409 conflict`. A test key makes no keys: `403`. Needs the "
-            "role admin, like everything about keys."
+            "Creates a key. Only this response contains `key`. The new key belongs to the user of the key "
+            "that sends the request, and its role is never higher. A community has at most 50 keys that "
+            "are not revoked: one more is `409 conflict`. A test key cannot create keys (`403`)."
         ),
         request=NewKeyIn,
         responses={201: NewKeyOut},
@@ -213,9 +220,8 @@ class KeyViewSet(CommunityViewSet):
         tags=["API keys"],
         summary="Rotate an API key",
         description=(
-            "Returns a new `key`. The old one works for another 24 hours. The key of another user goes on to "
-            "act in that user's name: `rotated_by` and `rotated_at` record who has rotated it, and are shown "
-            "wherever the key is."
+            "Returns a new `key`. The old secret works for another 24 hours. A rotated key still acts in "
+            "the name of its user; `rotated_by` and `rotated_at` record who rotated the key, and when."
         ),
         request=None,
         responses=NewKeyOut,
@@ -232,7 +238,7 @@ class KeyViewSet(CommunityViewSet):
         operation_id="api_keys_revoke",
         tags=["API keys"],
         summary="Revoke an API key",
-        description="Revokes the key: it is refused from the next request on.",
+        description="Revokes the key. Its next request is refused.",
         responses={204: None},
     )
     @once

@@ -46,16 +46,18 @@ class PictureIn(serializers.Serializer[Any]):
     content = Base64Field(
         max_length=MAX_FILE_BODY,
         help_text=(
-            "A JPEG, PNG, GIF or WebP as base64, of at most 2 MB and 25 million pixels. It is encoded "
-            "again, with nothing else of the file, and at most 1,600 pixels on a side."
+            "A JPEG, PNG, GIF or WebP as base64, of at most 2 MB and 25 million pixels. The stored picture "
+            "is encoded again, without other contents of the file, with at most 1,600 pixels on a side."
         ),
     )
 
 
 class PictureOut(serializers.Serializer[Any]):
     url = serializers.CharField(
-        help_text="For every field that takes the address of a picture, such as `image_url`. It stays while "
-        "a field of this community has it, and 30 days longer."
+        help_text=(
+            "The address to send in fields such as `image_url`. The picture stays while a field of this "
+            "community uses the address, and 30 days longer."
+        )
     )
     width = serializers.IntegerField()
     height = serializers.IntegerField()
@@ -71,9 +73,11 @@ class PictureViewSet(CommunityViewSet):
         operation_id="pictures_create",
         tags=["Communities"],
         summary="Upload a picture",
-        description="Stores a picture and returns its address. The same picture has one address. A community "
-        "uploads at most 200 a day; more, or more than its space allows, are `409 conflict`. Needs the role "
-        "creator.",
+        description=(
+            "Stores a picture and returns its address. The same picture always has the same address. A "
+            "community can upload 200 pictures a day, within its storage limit; beyond these limits, the "
+            "response is `409 conflict`."
+        ),
         request=PictureIn,
         responses={201: PictureOut},
         examples=[

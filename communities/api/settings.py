@@ -127,8 +127,10 @@ class SettingsShape(serializers.Serializer[CommunitySettings]):
     )
     time_zone = TimeZone(
         max_length=64,
-        help_text="The IANA name of the time zone in which staff enter and read times; `UTC` by default. "
-        "Timestamps of this interface are always UTC.",
+        help_text=(
+            "The time zone in which staff enter and read times, as an IANA name; `UTC` by default. Times "
+            "of this interface are always UTC."
+        ),
     )
     default_anonymous_mode = StrictChoiceField(
         choices=CommunitySettings.AnonymousMode.values,
@@ -143,24 +145,28 @@ class SettingsShape(serializers.Serializer[CommunitySettings]):
     )
     logo_url = PictureAddressField(
         allow_null=True,
-        help_text="A picture in the header of pages, beside the name of the project. Projects may have their "
-        "own brand, field by field (`presentation`).",
+        help_text=(
+            "A picture in the header of pages, beside the name of the project. A project can replace each "
+            "field of the brand (`presentation`)."
+        ),
     )
     accent_color = ColourField(
         allow_null=True,
-        help_text="The colour of buttons and links, made darker or lighter where it has too little contrast.",
+        help_text=(
+            "The colour of buttons and links. A colour with too little contrast is made darker or lighter."
+        ),
     )
     background_color = ColourField(
         allow_null=True,
-        help_text="The colour of pages: light or dark. A colour between is made lighter or darker.",
+        help_text="The colour of pages: light or dark. A medium colour is made lighter or darker.",
     )
     background_url = PictureAddressField(
-        allow_null=True, help_text="A picture behind pages. Texts on it have a ground of their own."
+        allow_null=True, help_text="A picture behind pages. Texts have their own background."
     )
     font = StrictChoiceField(
         choices=CommunitySettings.Font.values,
         allow_null=True,
-        help_text="Of those that the reader's machine has; nothing is loaded.",
+        help_text="A font of the reader's device; no font is loaded.",
     )
     corners = StrictChoiceField(choices=CommunitySettings.Corners.values, allow_null=True)
     use_xp = StrictBooleanField(allow_null=True)
@@ -171,11 +177,13 @@ class SettingsShape(serializers.Serializer[CommunitySettings]):
     thank_you_custom_message = StrictTextField(allow_null=True, max_length=4000)
     thank_you_custom_label = StrictTextField(allow_null=True, max_length=80)
     allow_sign_up = StrictBooleanField(
-        help_text="Anybody may make an account and become a member, without an invitation."
+        help_text="Whether anybody may create an account and become a member without an invitation."
     )
     require_second_factor = StrictBooleanField(
-        help_text="Staff need an authenticator app or a passkey to open the community's pages for staff. API "
-        "keys work as before. Only somebody who has one switches this on."
+        help_text=(
+            "Whether staff need an authenticator app or a passkey to open the community's staff pages. API "
+            "keys are not affected. Only a user who has a second factor can switch this setting on."
+        )
     )
     allowed_origins = StrictListField(
         child=OriginField(),
@@ -209,7 +217,7 @@ class SettingsViewSet(CommunityViewSet):
         operation_id="settings_get",
         tags=["Communities"],
         summary="Read a community's settings",
-        description="Returns the settings. A community that has saved none has the defaults.",
+        description="Returns the settings. Unsaved settings have their defaults.",
         responses=SettingsShape,
         examples=[OpenApiExample("Settings", EXAMPLE, response_only=True)],
     )
@@ -220,7 +228,7 @@ class SettingsViewSet(CommunityViewSet):
         operation_id="settings_patch",
         tags=["Communities"],
         summary="Change a community's settings",
-        description="Changes the fields that are sent; null means nothing is chosen.",
+        description="Changes the fields in the request; null clears a field.",
         request=SettingsShape,
         responses=SettingsShape,
         examples=[

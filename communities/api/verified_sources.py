@@ -31,7 +31,7 @@ class VerifiedSourceOut(serializers.Serializer[VerifiedSource]):
     id = serializers.IntegerField(help_text="For `delivery.audience.verified_source_ids`.")
     provider = serializers.ChoiceField(
         choices=["chat", "video", "streaming", "game_store", "membership"],
-        help_text="The `provider` of responses that it admits.",
+        help_text="The `provider` of responses that this source admits.",
     )
     rule = serializers.ChoiceField(
         choices=VerifiedSource.Rule.values,
@@ -43,7 +43,9 @@ class VerifiedSourceOut(serializers.Serializer[VerifiedSource]):
     )
     target = serializers.CharField(
         allow_null=True,
-        help_text="The platform's id of what the rule is about; null with `has_account`.",
+        help_text=(
+            "The platform's id of the server, channel, game, campaign or tier; null with `has_account`."
+        ),
     )
     label = serializers.CharField(help_text="What respondents read.")  # type: ignore[assignment]
     created_at = serializers.DateTimeField()
@@ -71,9 +73,9 @@ class VerifiedSourceViewSet(CommunityViewSet):
         tags=["Communities"],
         summary="List verified sources",
         description=(
-            "Returns the sources that staff keep in the admin, oldest first. A project that names some of "
-            "them in `delivery.audience.verified_source_ids` admits only people who meet one of them. A "
-            "platform's yes counts for 24 hours."
+            "Returns the verified sources that staff have set up in the admin, oldest first. If a project "
+            "lists sources in `delivery.audience.verified_source_ids`, respondents must meet at least one "
+            "of these sources. A platform's confirmation is valid for 24 hours."
         ),
         parameters=[PageIn],
         responses=VerifiedSourceOut(many=True),

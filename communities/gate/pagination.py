@@ -69,13 +69,12 @@ class KeysetIn(PageOrAfterIn):
         max_value=MAX_ID,
         required=False,
         help_text=(
-            "An object's id: the page starts after this object. In the order of ids every object keeps its "
-            "place. In another order, a change of an object may move it while you read, and no page has it. "
-            "Without `page`."
+            "An object's id: the page starts after this object. In another order than that of ids, changed "
+            "objects may move while you read, and be missing on every page. Not with `page`."
         ),
     )
     updated_after = UtcDateTimeField(
-        required=False, help_text="Changed then or later, by the object's `updated_at`."
+        required=False, help_text="Changed at this time or later (`updated_at`)."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -17,61 +17,64 @@ _LIMITS = ", ".join(f"{name} {tier.requests_per_minute}" for name, tier in TIERS
 INTRODUCTION = f"""\
 Conversational surveys and polls: write a script of blocks, open it, let people answer, read what they said.
 
-**Keys.** Every request carries an API key in the header `X-API-Key`. A key belongs to one community. Its role
-is the current role in that community of the user who created it: `admin`, `creator` or `member`. Its scope
-may allow less: `read` only GET requests, `conversations` only leading conversations and reading projects and
-scripts; any other request is `403`. Objects of other communities look exactly like objects that do not exist.
-A site with an https address answers requests over plain http with `403 forbidden` and does not redirect them:
-replace a key that was sent in clear.
+**Keys.** Every request carries an API key in the header `X-API-Key`. A key belongs to one community. It acts
+with the present role of the user who created it: `admin`, `creator` or `member`. Its scope may allow less:
+`read` allows only GET requests; `conversations` allows only to lead conversations and to read projects and
+scripts. Any other request gets `403`. Objects of other communities look exactly like objects that do not
+exist. A site with an https address refuses requests over plain http with `403 forbidden`, without a redirect:
+replace a key that was sent over plain http.
 
-**From pages.** An API key belongs on your server. For a page in a browser, the server asks for a token of one
-conversation (`POST .../conversations/{{conversation_id}}/tokens`): the page sends it as
-`Authorization: Bearer cqt_...`, reads the conversation, answers, continues and goes back, and can do nothing
-else. Browsers allow this on the sites that `allowed_origins` of the community's settings names. Cookies play
-no part.
+**From pages.** An API key belongs on your server. For a page in a browser, your server requests a token of
+one conversation (`POST .../conversations/{{conversation_id}}/tokens`). The page sends this token as
+`Authorization: Bearer cqt_...`. It can read the conversation, answer, continue and go back, and nothing else.
+Browsers allow these requests only on the sites that the community lists in its setting `allowed_origins`.
+Cookies are not used.
 
 **Limits.** The community's tier limits the requests of each key in any 60 seconds: {_LIMITS}. Every response
 has the headers `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`. A request over the limit
-gets `429` with `Retry-After`; it does not count, and waiting that long is enough. Requests without a valid
-key are limited to {REQUESTS_PER_MINUTE_WITHOUT_KEY} a minute for each address.
+does not count. It gets `429` with `Retry-After`: wait this many seconds. Requests without a valid key are
+limited to {REQUESTS_PER_MINUTE_WITHOUT_KEY} a minute for each IP address.
 
-**Bodies.** A body is at most 1 MiB of JSON, and 8 MiB if it imports responses, which also takes lines of JSON
-(`application/x-ndjson`), or converts a questionnaire; no operation takes files. A larger one gets `413` with
-`Connection: close`, unread. A request has to arrive within 10 seconds, and one more for each 16 KiB of its
-body; else it gets `408`, and the connection is closed.
+**Bodies.** A body is JSON of at most 1 MiB. Imports of responses and conversions of questionnaires take 8
+MiB; imports also take lines of JSON (`application/x-ndjson`). No operation takes files. A larger body is
+not read: the request gets `413` with `Connection: close`. A request has 10 seconds to arrive, and one more
+second for each 16 KiB of its body; a slower request gets `408`, and the connection is closed.
 
-**Safe retries.** Send an `Idempotency-Key` (a UUID v4) with every write. If the same request is repeated
-under the same key within 24 hours, it gets the first response again, byte for byte, with
-`Idempotency-Replayed: true`; nothing is done again. Another request under that key gets `409 conflict`.
-Refusals are not stored, so the key is free again. While the first request is still running, the second waits.
-The responses that are kept for one API key may take, in 24 hours, {_KEPT}. The response to a write beyond
-that has `Idempotency-Stored: false`: the write is done, and its retry gets `409 conflict`.
+**Safe retries.** Send an `Idempotency-Key` (a UUID v4) with every write. If you repeat the request with the
+same Idempotency-Key within 24 hours, you get the first response again, byte for byte, with
+`Idempotency-Replayed: true`, and nothing is done twice. A different request with this Idempotency-Key gets
+`409 conflict`. Refusals are not stored: you can use the Idempotency-Key of a refused request again. While the
+first request is running, the second waits. The stored responses of one API key may take, in 24 hours,
+{_KEPT}.
+Beyond this limit, a response has `Idempotency-Stored: false`: the write is done, and a retry gets
+`409 conflict`.
 
 **Lists** contain `data` and `pagination` (`page`, `per_page`, `total`, `has_more`). `page` counts from 1,
 `per_page` is 1 to 100 and 25 by default. A page past the end is empty. Some lists also take `after`, the id
-of the last object that you have: the page starts after it, and `page` is absent. In the order of ids, what
-changes meanwhile neither repeats objects nor leaves out others. An unknown query parameter is refused, so
-that a misspelt filter does not return everything.
+of the last object that you have read: the page starts after this object, and `page` is absent. In the order
+of ids, changes by others cause neither repeated nor missing objects. An unknown query parameter is refused:
+otherwise a misspelt filter would return everything.
 
-**Fields.** Read-only fields are accepted and ignored, so an object that was read can be sent back. Unknown
-fields are ignored too, and named in the response header `X-Ignored-Fields`, the first 4,096 characters of
-them. Of a list that is longer than its limit, no element beyond it is read. Ids are strings, except those
-shown as integers. Times are UTC, `2026-01-31T09:30:00Z`; times that you send need an offset.
+**Fields.** Read-only fields are accepted and ignored: you can send back an object as you read it. Unknown
+fields are ignored too; the response header `X-Ignored-Fields` names them, in at most 4,096 characters. If a
+list is longer than its limit, no entry beyond the limit is read. Ids are strings, unless they are shown as
+integers. Times are UTC, `2026-01-31T09:30:00Z`; times that you send need an offset.
 
-**Changes by others.** Every read has an `ETag`; with this tag in `If-None-Match`, a read returns `304` until
-something has changed. `PUT`, `PATCH` and `DELETE` of an object that can be read take the tag in `If-Match`,
-and are `409 conflict` if somebody has changed the object since; other writes refuse a tag. Figures that
-change by themselves, such as `info.response_count` and the XP of a member, do not count for this. The
-response has the new tag.
+**Changes by others.** Every read returns an `ETag`. Send this tag in `If-None-Match`, and the read returns
+`304` until something changes. `PUT`, `PATCH` and `DELETE` of an object that can be read take the tag in
+`If-Match`: they return `409 conflict` if somebody has changed the object since, and otherwise the new tag.
+Other writes refuse a tag. Figures that change by themselves, such as `info.response_count` and the XP of a
+member, cause no conflict.
 
-**Errors** are `error`, a code for programs, and `message`, a sentence for people (`429` has `retry_after`
-in its place). If fields are wrong, `violations` lists all of them, but at most {MAX_VIOLATIONS} and as many
-as fit into 64 KiB; `message` says if there are more. Each has `field` (a path such as
-`script.blocks[2].options[0].value`), `code`, `message`, and in expressions the `column`; long names and
-values that are repeated there are cut. Absent objects (`404`) and missing rights (`403`) are told before
-faulty fields. Every response has an `X-Request-Id`: the caller's own if it is 1 to 64 of `[A-Za-z0-9_-]`.
+**Errors** contain `error`, a code for programs, and `message`, a sentence for people (`429` has `retry_after`
+instead of `message`). If fields are wrong, `violations` lists at most {MAX_VIOLATIONS} violations, in at most
+64 KiB; `message` says if there are more. Each violation has `field` (a path such as
+`script.blocks[2].options[0].value`), `code`, `message`, and for an expression `column`. Long names and values
+are cut. Absent objects (`404`) and missing rights (`403`) come before faulty fields. Every response has an
+`X-Request-Id`: the caller's own if it has 1 to 64 of `[A-Za-z0-9_-]`.
 
-A method that an address does not take gets `405 method_not_allowed`, and `Allow` lists those that it takes.
+If an address does not support a method, the request gets `405 method_not_allowed`, and the header `Allow`
+lists the supported methods.
 
 Codes of errors: {", ".join(f"`{code}`" for code in STATUS)}.
 
@@ -79,16 +82,17 @@ Codes of violations: {", ".join(f"`{code}`" for code in VIOLATION_CODES)}.
 
 **Scores, formulas, tokens and XP** of scripts are in the guide [Logic and formulas](/docs/use-logic).
 
-**Webhooks** spare you polling. Register a URL at `.../webhooks` with the types of events that it should
+**Webhooks** replace polling. Register a URL at `.../webhooks` with the types of events that you want to
 receive, or `*` for all: `project.created`, `project.updated`, `project.opened`, `project.closed`,
 `project.deleted`, `response.submitted`, `response.updated`, `response.deleted`, `analysis.completed`,
 `analysis.failed`, `member.updated`, `member.erased`, `webhook.ping`. Bodies are signed by the scheme Standard
-Webhooks, and delivered at least once: deduplicate by `webhook-id`. Answer with 2xx within 15 seconds; there
-are ten attempts in about three days. `.../events` lists the events of the last 30 days.
+Webhooks. Every event is delivered at least once: recognise duplicates by `webhook-id`. Answer with 2xx within
+15 seconds; otherwise the delivery is retried, with ten attempts in about three days. `.../events` lists the
+events of the last 30 days.
 [Order, deliveries, addresses](/docs/receive-webhooks#what-events-promise).
 
-**Versions.** `/v1` only grows: new fields, values and addresses may appear, so ignore what you do not know.
-Changes that would break callers get another prefix.
+**Versions.** `/v1` only grows. New fields, values and addresses may appear: ignore those that you do not
+know. Changes that would break callers get another prefix.
 """
 
 
@@ -96,7 +100,7 @@ def _error(code: str, message: str) -> Example:
     return {"error": code, "message": message}
 
 
-ANY_REFUSAL = "Refusals of every operation; `409`, `413` and `415` are those of writes alone."
+ANY_REFUSAL = "Refusals of every operation. Only writes get `409`, `413` and `415`."
 # The meaning of each status, and an example for each error code.
 REFUSALS: dict[str, tuple[str, list[Example]]] = {
     "400": (
@@ -125,12 +129,12 @@ REFUSALS: dict[str, tuple[str, list[Example]]] = {
         [_error("not_found", "There is no such object.")],
     ),
     "409": (
-        "The object's state does not allow it, it has changed since the tag of `If-Match`, or the "
-        "Idempotency-Key is in use, was used for another request, or its response was not kept.",
+        "The object's state does not allow the request, the object has changed since the tag of `If-Match`, "
+        "or the Idempotency-Key is in use, was used for another request, or has no stored response.",
         [_error("conflict", "This Idempotency-Key was used for another request.")],
     ),
     "413": (
-        "The body is larger than 1 MiB (8 MiB for an import of responses and for a questionnaire). It was "
+        "The body is larger than 1 MiB (8 MiB for imports of responses and for questionnaires). The body was "
         "not read, and the connection is closed.",
         [_error(*MESSAGES[413])],
     ),
@@ -163,7 +167,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
                 "type": "array",
                 "items": {"$ref": "#/components/schemas/Violation"},
                 "maxItems": MAX_VIOLATIONS,
-                "description": "All violations, if fields are wrong; `message` says if there are more.",
+                "description": "The violations, if fields are wrong; `message` says if there are more.",
             },
         },
     },
@@ -181,16 +185,20 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "properties": {
             "field": {
                 "type": "string",
-                "description": "The field's path; empty if it is the body.",
+                "description": "The field's path; empty for the whole body.",
                 "examples": ["script.blocks[2].options[0].value"],
             },
             "code": {"type": "string", "enum": VIOLATION_CODES},
             "message": {"type": "string", "description": "A sentence that names the field."},
-            "column": {"type": "integer", "minimum": 1, "description": "In expressions: where, from 1."},
+            "column": {
+                "type": "integer",
+                "minimum": 1,
+                "description": ("The position in an expression, from 1."),
+            },
             "line": {
                 "type": "integer",
                 "minimum": 1,
-                "description": "In an import: which response, from 1. In NDJSON the line, in JSON the place.",
+                "description": "The position of the response in an import, from 1.",
             },
         },
     },
@@ -201,10 +209,10 @@ COMPONENTS: dict[str, dict[str, Any]] = {
             "page": {
                 "type": "integer",
                 "minimum": 1,
-                "description": "Absent if the page is chosen by `after`.",
+                "description": "Absent with `after`.",
             },
             "per_page": {"type": "integer", "minimum": 1, "maximum": 100},
-            "total": {"type": "integer", "minimum": 0, "description": "Absent if nothing is counted."},
+            "total": {"type": "integer", "minimum": 0, "description": "Absent if the list is not counted."},
             "has_more": {"type": "boolean"},
         },
         "examples": [PAGINATION_EXAMPLE],

@@ -32,18 +32,18 @@ NO_ANALYSIS = "There is no such analysis of this project."
 class AskIn(serializers.Serializer[Any]):
     """The responses that an analysis covers, and whether it reads texts."""
 
-    ai = FlagField(default=True, help_text="`false`: everything but the texts and the summary, free.")
+    ai = FlagField(default=True, help_text="`false`: without the texts and the summary, and free.")
     status = serializers.ChoiceField(
-        choices=Analysis.Covers.values, default="all", help_text="Which responses: by default all."
+        choices=Analysis.Covers.values, default="all", help_text="The responses to analyse; by default all."
     )
 
 
 class ReadIn(serializers.Serializer[Any]):
     """Selects an analysis: the newest that matches."""
 
-    ai = FlagField(required=False, help_text="The newest that was asked for with, or without, AI.")
+    ai = FlagField(required=False, help_text="The newest analysis with (`true`) or without (`false`) AI.")
     status = serializers.ChoiceField(
-        choices=Analysis.Covers.values, required=False, help_text="The newest of these responses."
+        choices=Analysis.Covers.values, required=False, help_text="The newest analysis of these responses."
     )
 
 
@@ -53,26 +53,28 @@ class AnalysisOut(serializers.Serializer[Any]):
     id = serializers.CharField()
     project_id = serializers.CharField()
     status = serializers.ChoiceField(choices=Analysis.Status.values)
-    ai = serializers.BooleanField(help_text="Whether texts are read and put into words.")
+    ai = serializers.BooleanField(help_text="Whether AI reads open answers and writes the summary.")
     covers = serializers.ChoiceField(choices=Analysis.Covers.values, help_text="Which responses.")
     progress = serializers.FloatField(min_value=0, max_value=1, help_text="0 to 1.")
-    created_at = serializers.DateTimeField(help_text="Rounded on anonymous projects, as all times there.")
+    created_at = serializers.DateTimeField(help_text="Rounded on anonymous projects, like all their times.")
     completed_at = serializers.DateTimeField(allow_null=True)
     completion_count = serializers.IntegerField()
     response_count = serializers.IntegerField(help_text="Answered blocks, not responses.")
     credits_used = serializers.IntegerField(
-        help_text="If it failed, those for answers that were read: the others are returned."
+        help_text="After a failure: only the credits for answers that were read. The others are returned."
     )
     generated_by = serializers.CharField(
         allow_null=True, help_text="Who wrote summaries and named themes: `anthropic`, `openai` or `local`."
     )
     summary = serializers.CharField(allow_null=True)
     scores = AnalysisScoreOut(
-        many=True, allow_null=True, help_text=f"{SCORES_HELP} Null until it is completed."
+        many=True, allow_null=True, help_text=f"{SCORES_HELP} Null until the analysis is completed."
     )
-    variables = AnalysisVariableOut(many=True, help_text=f"{VARIABLES_HELP} Empty until it is completed.")
-    blocks = AnalysisBlockOut(many=True, help_text="Empty until it is completed.")
-    error = serializers.CharField(allow_null=True, help_text="If it failed: why, in a sentence.")
+    variables = AnalysisVariableOut(
+        many=True, help_text=f"{VARIABLES_HELP} Empty until the analysis is completed."
+    )
+    blocks = AnalysisBlockOut(many=True, help_text="Empty until the analysis is completed.")
+    error = serializers.CharField(allow_null=True, help_text="The reason for a failure, in a sentence.")
 
 
 class QuestionIn(serializers.Serializer[Any]):
@@ -82,7 +84,7 @@ class QuestionIn(serializers.Serializer[Any]):
 
 
 class ClaimOut(serializers.Serializer[Any]):
-    """One sentence of the answer, with the figures that bear it out."""
+    """One sentence of the answer, with the figures that support the sentence."""
 
     text = serializers.CharField()
     references = serializers.ListField(
@@ -92,7 +94,7 @@ class ClaimOut(serializers.Serializer[Any]):
 
 class ReferencedFigureOut(serializers.Serializer[Any]):
     reference = serializers.CharField(
-        help_text="`b` and the id of its block, where it has one, then what it is: `b12.mean`."
+        help_text="The name of the figure, after `b` and the id of its block if it has one: `b12.mean`."
     )
     text = serializers.CharField(help_text="What the figure is, in words.")
     value = serializers.CharField(help_text="The value as it is shown: `3.82`, `31 of 140 (22.14 %)`.")
@@ -106,7 +108,7 @@ class AnswerToQuestionOut(serializers.Serializer[Any]):
         help_text="The claims as one text, or the statement that the data has no answer."
     )
     claims = ClaimOut(many=True)
-    figures = ReferencedFigureOut(many=True, help_text="Those that the claims refer to.")
+    figures = ReferencedFigureOut(many=True, help_text="The figures that the claims refer to.")
     can_be_told = serializers.BooleanField(help_text="False if there are no claims.")
     generated_by = serializers.CharField(help_text="`anthropic`, `openai` or `local`.")
     credits_used = serializers.IntegerField()
@@ -130,12 +132,13 @@ class AnalysisViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Analyse the responses",
         description=(
-            "Starts an analysis of every response, partial ones too, and returns it with `202`: poll it, "
-            "or wait for `analysis.completed` or `analysis.failed`. While nothing has changed, the "
-            "finished one is returned with `200`, free. It costs 1 credit for every 100 answers that it "
-            "has to read, or part of 100, and nothing with `ai=false` or the `local` provider. Too few "
-            "credits are `402`; too much AI in an hour is `409` with `Retry-After`. [What is read, counted "
-            "and kept](/docs/details#analyse-the-responses)."
+            "Starts an analysis of every response, including partial ones, and returns this analysis with "
+            "`202`: poll it, or wait for `analysis.completed` or `analysis.failed`. If nothing has changed "
+            "since the last analysis, returns the last analysis with `200`, free of charge. An analysis "
+            "costs 1 credit for each 100 answers (or part of 100) that are newly read. With `ai=false` or "
+            "the `local` provider it is free. The response is `402` for too few credits, and `409` with "
+            "`Retry-After` for too much AI within an hour. [What is read, counted and "
+            "kept](/docs/details#analyse-the-responses)."
         ),
         parameters=[AskIn],
         request=None,
@@ -161,9 +164,9 @@ class AnalysisViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read the analysis",
         description=(
-            "Returns the newest analysis, as far as it has come; `404 not_found` if there is none. Who may "
-            "read the results may read it. Readers of shared results get the one over all responses, "
-            "without quotes. [What they see](/docs/details#read-the-analysis)."
+            "Returns the newest analysis, finished or not; `404 not_found` if there is none. Every reader "
+            "of the results may read the analysis. Readers of shared results get the analysis of all "
+            "responses, without quotes. [What they see](/docs/details#read-the-analysis)."
         ),
         parameters=[ReadIn],
         responses=AnalysisOut,
@@ -201,11 +204,12 @@ class AnalysisViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Ask the results",
         description=(
-            "Answers a question from the figures that results show at this moment, and from the counts of "
-            "themes. Each claim names its figures; without a claim, `can_be_told` is false. If the answer "
-            "is not ready after up to 60 seconds, it is `503`, and the same `Idempotency-Key` joins the "
-            "running work. It costs one credit, unless it fails or nobody fetches it within ten minutes; "
-            "the `local` provider is free. [How claims are checked](/docs/details#ask-the-results)."
+            "Answers a question from the current figures of the results and the counts of themes. Each "
+            "claim names its figures; if there is no claim, `can_be_told` is false. If the answer is not "
+            "ready within 60 seconds, the response is `503`; repeat the request with the same "
+            "`Idempotency-Key` to fetch the answer. An answer costs one credit. It is free if it fails, if "
+            "nobody fetches it within ten minutes, and with the `local` provider. [How claims are "
+            "checked](/docs/details#ask-the-results)."
         ),
         request=QuestionIn,
         responses={200: AnswerToQuestionOut, 402: TOO_FEW_CREDITS},

@@ -48,7 +48,7 @@ class AnalysisDistributionItemOut(EntryOut):
 
 
 class SpreadOut(serializers.Serializer[Any]):
-    """Quartiles and deviation. Analyses made before these were counted do not have them."""
+    """Statistics of numbers. Older analyses lack quartiles and the deviation."""
 
     lower_quartile = serializers.FloatField(
         allow_null=True, required=False, help_text="Interpolated, like every quartile: see `median`."
@@ -58,7 +58,7 @@ class SpreadOut(serializers.Serializer[Any]):
         required=False,
         help_text=(
             "Interpolated. Null without numbers, and in filtered or segmented results with more than "
-            "2,000,000 different ones. [How quartiles are counted](/docs/details#quartiles)."
+            "2,000,000 different numbers. [How quartiles are counted](/docs/details#quartiles)."
         ),
     )
     upper_quartile = serializers.FloatField(allow_null=True, required=False)
@@ -73,7 +73,9 @@ class SpreadOut(serializers.Serializer[Any]):
 
 
 class AnalysisStatsOut(SpreadOut):
-    count = serializers.IntegerField(help_text="Of answers only numbers; of responses those that have one.")
+    count = serializers.IntegerField(
+        help_text="How many answers are numbers, or how many responses have a number."
+    )
     weighted_count = WeightedCountField()
     mean = serializers.FloatField(allow_null=True, help_text="Not rounded. Null for texts.")
     min = serializers.FloatField(allow_null=True)
@@ -99,22 +101,27 @@ class HistogramOut(serializers.Serializer[Any]):
     width = serializers.FloatField(
         help_text=(
             "By Scott's normal reference rule, rounded down to 1, 2 or 5 times a power of ten; at least 1 "
-            "for whole numbers, and more where there would be more than 20 ranges."
+            "for whole numbers. Wider if there would be more than 20 ranges."
         )
     )
     is_whole = serializers.BooleanField(help_text="Whether all numbers are whole.")
-    ranges = HistogramRangeOut(many=True, help_text="At most 20, low to high, also those that nobody gave.")
+    ranges = HistogramRangeOut(many=True, help_text="At most 20, low to high, including empty ranges.")
 
 
 class AnalysisRankingItemOut(EntryOut):
     points = AmountField(
         required=False,
-        help_text="A first place gives as many points as the ranking has places, each next one a point less, "
-        "and no place none.",
+        help_text=(
+            "The first place gives as many points as the ranking has places, and each later place one "
+            "point less. An item without a place gets no points."
+        ),
     )
     average_rank = serializers.FloatField(
         allow_null=True,
-        help_text="Mean over those who ranked the item; 1 is best. Not rounded. Null if nobody ranked it.",
+        help_text=(
+            "The mean rank among respondents who ranked the item; 1 is best. Not rounded. Null if nobody "
+            "ranked the item."
+        ),
     )
     first_choice_count = AmountField()
     ranked_count = AmountField()
@@ -132,11 +139,13 @@ class AnalysisNpsOut(serializers.Serializer[Any]):
 
 class DropOffOut(serializers.Serializer[Any]):
     left = serializers.IntegerField(
-        help_text="Conversations that are not completed and have this as their current block."
+        help_text="Conversations that are not completed and whose current block is this block."
     )
     percentage = serializers.FloatField(
-        help_text="Of all conversations begun, including those without an answer; of a block with `since`, "
-        "of those that could see it. Two decimals."
+        help_text=(
+            "The share of all conversations, including those without an answer. For a block with `since`, "
+            "the share of conversations that could reach the block. Two decimals."
+        )
     )
 
 
@@ -145,8 +154,10 @@ class CountedOut(serializers.Serializer[Any]):
 
     response_count = serializers.IntegerField(
         allow_null=True,
-        help_text="Respondents who answered the block. Readers of shared results get null for this and all "
-        "other figures if fewer than 5 answered on an anonymous project.",
+        help_text=(
+            "Respondents who answered the block. If fewer than 5 answered on an anonymous project, this "
+            "and all other figures are null for readers of shared results."
+        ),
     )
     weighted_count = WeightedCountField()
     distribution = AnalysisDistributionItemOut(
@@ -173,7 +184,7 @@ class SegmentThemeOut(serializers.Serializer[Any]):
     sentiment = serializers.ChoiceField(
         choices=["positive", "neutral", "negative"],
         allow_null=True,
-        help_text="The most frequent one; null if that of no answer could be judged.",
+        help_text="The most frequent sentiment; null if no sentiment could be judged.",
     )
 
 
@@ -195,8 +206,8 @@ class SegmentTextOut(serializers.Serializer[Any]):
     sentiment = OpenTextSentimentOut(
         allow_null=True,
         help_text=(
-            "Counts of the answers whose sentiment could be judged; null if none could. They may be fewer "
-            "than `analysed_count`."
+            "The number of answers with each sentiment; null if no sentiment could be judged. The sum may "
+            "be less than `analysed_count`."
         ),
     )
     analysed_count = serializers.IntegerField(help_text="Answers that were read.")
@@ -231,25 +242,32 @@ class AnalysisBlockOut(CountedOut):
     block_type = serializers.ChoiceField(choices=_TYPES)
     prompt = serializers.CharField()
     position = serializers.IntegerField(help_text="In the script, from 0; removed blocks follow at the end.")
-    is_archived = serializers.BooleanField(help_text="Removed from the script, kept for its answers.")
+    is_archived = serializers.BooleanField(
+        help_text=(
+            "Whether the block was removed from the script. The block stays in the figures because it has "
+            "answers."
+        )
+    )
     drop_off = DropOffOut(allow_null=True)
     since = serializers.DateTimeField(
         allow_null=True,
         required=False,
-        help_text="When the block was added, if that was after the project opened; otherwise null. Known for "
-        "as long as the history of the project is kept.",
+        help_text=(
+            "When the block was added, if the project was open already; otherwise null. Also null once the "
+            "history of the project has been deleted."
+        ),
     )
     added_options = AddedOptionOut(
         many=True,
         required=False,
-        help_text="The options that were added after the project opened, and later than their block.",
+        help_text="The options that were added after the project opened, and after their block.",
     )
     could_see_count = serializers.IntegerField(
         allow_null=True,
         required=False,
         help_text=(
-            "With `since`: responses whose script had the block before they passed its place. Else null, "
-            "and for readers of shared results of an anonymous project."
+            "With `since`: the responses whose script had the block before they passed its place. "
+            "Otherwise null, also for readers of shared results of an anonymous project."
         ),
     )
     histogram = HistogramOut(

@@ -34,8 +34,8 @@ Schema = dict[str, Any]
 _PATCH = (
     "The fields of a block to change; null clears a field. `options` and conditions are replaced as a "
     "whole; in `scale`, `action_config` and `continue` only the keys that are sent change. One of "
-    "`precondition`, `show_when` and `hide_when` replaces the other two. A new `name`, or `value` of an "
-    "option with its `id`, is carried into texts, conditions and formulas."
+    "`precondition`, `show_when` and `hide_when` replaces the other two. Texts, conditions and formulas "
+    "follow a new `name`, and a new `value` of an option that is sent with its `id`."
 )
 _LITERAL = ["string", "number", "boolean"]
 
@@ -165,7 +165,7 @@ def _block_fields() -> Schema:
     """All fields of a block but its type."""
     schema = _object(fields.BLOCK)
     del schema["required"], schema["properties"]["type"], schema["properties"]["prompt"]
-    schema["description"] = "All but `type` and `prompt`. Fields say on which types they work."
+    schema["description"] = "All fields except `type` and `prompt`."
     return schema
 
 
@@ -181,8 +181,8 @@ def _condition() -> Schema:
     return {
         "type": "object",
         "description": (
-            "A comparison has `block` or `variable`, and `op` and `value`; a group has `all` or `any`, and "
-            "is not empty."
+            "A comparison or a group. A comparison has `block` or `variable`, and `op` and `value`. A "
+            "group has `all` or `any`, and is not empty."
         ),
         "properties": {
             "block": {
@@ -208,13 +208,13 @@ def _condition() -> Schema:
                     {"type": "null"},
                 ],
                 "description": (
-                    "Texts must not contain a double quote. Those of a `precondition` can: inside its "
-                    'strings `""` stands for one.'
+                    'Texts must not contain a double quote. In a `precondition` they can: write `""` for '
+                    "one double quote."
                 ),
                 "examples": ["Chess"],
             },
-            "all": {**parts, "description": "True if all of these are true (AND)."},
-            "any": {**parts, "description": "True if any of these is true (OR)."},
+            "all": {**parts, "description": "True if all these conditions are true (AND)."},
+            "any": {**parts, "description": "True if at least one of these conditions is true (OR)."},
         },
         "examples": [{"block": "favGame", "op": "eq", "value": "Chess"}],
     }
@@ -250,7 +250,7 @@ def _script() -> Schema:
                 "type": "array",
                 "readOnly": True,
                 "items": ref("ScriptWarning"),
-                "description": "Fields that are valid but may not do what the author expects.",
+                "description": "Valid fields that may not have the effect that the author expects.",
             },
         },
     }
@@ -270,11 +270,11 @@ def _warning() -> Schema:
             "block_id": {
                 "type": ["integer", "null"],
                 "format": "int64",
-                "description": "Null if it is about the whole script.",
+                "description": "Null if the warning concerns the whole script.",
             },
             "block_name": {
                 "type": ["string", "null"],
-                "description": "The block's name; null if it is about the whole script.",
+                "description": "The block's name; null if the warning concerns the whole script.",
             },
             "code": {"type": "string", "enum": list(warnings.CODES), "description": "The kind of warning."},
             "message": {"type": "string", "description": "What is wrong and what to do."},

@@ -62,8 +62,10 @@ class ThemeIn(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         max_length=MAX_THEME_DESCRIPTION,
-        help_text="What belongs to it. A model reads this, so a new description has all answers read against "
-        "this theme again. Left out: as it is.",
+        help_text=(
+            "What belongs to the theme. A model reads the description: after a change, all answers are "
+            "compared with this theme again. If left out, the description stays."
+        ),
     )
     pinned = StrictBooleanField(
         required=False, help_text="A pinned theme stays when a better provider names themes anew."
@@ -78,7 +80,7 @@ class MergeIn(serializers.Serializer[Any]):
             child=StrictIntegerField(min_value=1, max_value=MAX_ID),
             min_length=1,
             max_length=codebook.MAX_THEMES,
-            help_text="Themes that end.",
+            help_text="The themes to merge; they are removed.",
         )
         into = StrictIntegerField(min_value=1, max_value=MAX_ID, help_text="The theme that stays.")
         return {"from": ids, "into": into}
@@ -151,9 +153,9 @@ class CodebookViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read the themes of an open question",
         description=(
-            "Returns the themes that analyses have named or staff have written, oldest first, for keys that "
-            "may read the project's responses. `404` unless the block is an open question whose answers are "
-            "read: not one of the intro. The `ETag` is the `version`."
+            "Returns the themes of an open question, from analyses or from staff, oldest first. Needs a "
+            "key that may read the project's responses. The response is `404` for other types of blocks "
+            "and for blocks of the intro. The `ETag` is the `version`."
         ),
         responses=CodebookOut,
         examples=[OpenApiExample("Two themes", CODEBOOK, response_only=True)],
@@ -168,10 +170,10 @@ class CodebookViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Change the themes of an open question",
         description=(
-            "Renames, adds, pins, removes and merges themes. Lists are replaced: send all themes as they "
-            "were read, with your changes. Merged and renamed themes keep their answers; the next analysis "
-            "reads the answers against new themes and descriptions. The creator of the project and admins "
-            "may do this."
+            "Renames, adds, pins, removes and merges themes. The list is replaced: send all themes as you "
+            "read them, with your changes. Merged and renamed themes keep their answers; the next analysis "
+            "compares all answers with new themes and descriptions. Only the creator of the project and "
+            "admins may change themes."
         ),
         request=CodebookIn,
         responses=CodebookOut,
@@ -202,9 +204,10 @@ class CodebookViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Put right what was read in one answer",
         description=(
-            "Sets the themes and the sentiment of one answer to an open question, and returns the response. "
-            "No analysis changes it again, counts follow at the next analysis, and a model is shown it as an "
-            "example. The creator of the project and admins may do this."
+            "Sets the themes and the sentiment of one answer to an open question, and returns the "
+            "response. Later analyses do not change this reading, and a model sees it as an example. "
+            "Counts include the reading from the next analysis on. Only the creator of the project and "
+            "admins may set a reading."
         ),
         request=ReadingIn,
         responses=ResponseOut,

@@ -23,7 +23,7 @@ from surveys.services.ground import metadata
 
 
 class ConversationIn(serializers.Serializer[Any]):
-    """The respondent: a member, a respondent with an id of the caller, or, with neither, a nameless one."""
+    """The respondent: a member, a respondent with an id of yours, or without both a nameless respondent."""
 
     member_id = StrictTextField(
         required=False,
@@ -44,8 +44,8 @@ class ConversationIn(serializers.Serializer[Any]):
         allow_null=True,
         max_length=200,
         help_text=(
-            "The name that `[UserName]` shows for a respondent whose name the community does not know. "
-            "Anonymous projects do not store it."
+            "The name that `[UserName]` shows if the community does not know the respondent's name. Not "
+            "stored on anonymous projects."
         ),
     )
     metadata = Metadata(
@@ -54,8 +54,8 @@ class ConversationIn(serializers.Serializer[Any]):
         help_text=(
             f"Up to {metadata.MAX_FIELDS} texts of your own, returned as `metadata` of the Response. Keys "
             f"have 1 to {metadata.MAX_KEY} of `a-z`, `0-9` and `_`, values up to {metadata.MAX_VALUE} "
-            "characters. A conversation that is resumed keeps its own. Anonymous projects store only values "
-            "that `settings.hidden_fields` allows."
+            "characters. A resumed conversation keeps its earlier metadata. Anonymous projects store only "
+            "values that `settings.hidden_fields` allows."
         ),
     )
 
@@ -63,8 +63,8 @@ class ConversationIn(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
         help_text=(
-            "The language in which you ask, as a tag such as `de-AT`. The Response keeps `de`. Anonymous "
-            "projects store none. A conversation that is resumed keeps its own."
+            "The language of the conversation, as a tag such as `de-AT`. The Response stores `de`. "
+            "Anonymous projects store no language. A resumed conversation keeps its earlier language."
         ),
     )
 
@@ -72,8 +72,8 @@ class ConversationIn(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
         help_text=(
-            "Must be true if the project has a `settings.consent`: the respondent has agreed to that text. "
-            "Not needed to resume."
+            "Whether the respondent has agreed to `settings.consent`. Must be true if the project has this "
+            "text; not needed to resume a conversation."
         ),
     )
 
@@ -109,8 +109,8 @@ class Value(serializers.JSONField):
 
 
 class AnswerIn(serializers.Serializer[Any]):
-    """An answer to the current block: the one field that fits it. A body without any of them is `400`: to
-    leave a question unanswered, send `skip`, never null.
+    """An answer to the current block: the field that fits its type. To leave a question unanswered, send
+    `skip`; a body without an answer, or with null, is `400`.
     """
 
     block_id = StrictIntegerField(min_value=1, max_value=MAX_ID, help_text="The current block.")
@@ -138,15 +138,13 @@ class AnswerIn(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
         max_length=MAX_OTHER_TEXT,
-        help_text=(
-            "The respondent's own text, beside the choice of an option with `is_other`, which needs it."
-        ),
+        help_text="The respondent's own text. Required with an option that has `is_other`.",
     )
     skip = StrictBooleanField(
         required=False,
         allow_null=True,
         help_text=(
-            "`true` leaves an optional question unanswered, as an empty list does. The question of a poll is "
+            "`true`, or an empty list, leaves an optional question unanswered. The question of a poll is "
             "never optional."
         ),
     )
@@ -157,8 +155,8 @@ class AnswerIn(serializers.Serializer[Any]):
         min_value=0,
         max_value=MAX_FOLLOW_UPS,
         help_text=(
-            "The `step.follow_up` that is answered, 0 for the question itself. Without it, this answers "
-            "the current step, unless it repeats the last saved answer."
+            "The `step.follow_up` of the answered question, 0 for the block's own question. By default, "
+            "the current step, unless the answer repeats the last saved answer."
         ),
     )
 
@@ -170,9 +168,7 @@ class AnswerIn(serializers.Serializer[Any]):
 
 
 class MoveIn(serializers.Serializer[Any]):
-    """The step at which the caller believes the conversation to be, so that a repeated request moves it only
-    once.
-    """
+    """The step that the caller sees. With this step, a repeated request moves the conversation only once."""
 
     block_id = StrictIntegerField(
         required=False,
@@ -180,7 +176,7 @@ class MoveIn(serializers.Serializer[Any]):
         min_value=1,
         max_value=MAX_ID,
         help_text=(
-            "The current block. A conversation that is at another block is returned unchanged, with "
+            "The current block. If the conversation is at another block, it is returned unchanged, with "
             "`resumed: true`."
         ),
     )
@@ -198,20 +194,21 @@ class TokenIn(serializers.Serializer[Any]):
 
 
 class TokenOut(serializers.Serializer[Any]):
-    """A token for one conversation. It is stored nowhere, and shown in this response alone."""
+    """A token for one conversation. The token is not stored, and only this response contains it."""
 
     token = serializers.CharField(help_text="Send it as `Authorization: Bearer cqt_...`.")
     conversation_id = serializers.UUIDField()
     expires_at = serializers.DateTimeField()
 
 
-COPIED = "Our copy of the author's picture. Null until it has been fetched, and if it cannot be."
+COPIED = (
+    "The service's copy of the author's picture. Null until the picture is fetched, or if it cannot be "
+    "fetched."
+)
 
 
 class SeenOptionOut(serializers.Serializer[Any]):
-    id = serializers.IntegerField(
-        allow_null=True, help_text="Null for a point of a scale that the author gave no option."
-    )
+    id = serializers.IntegerField(allow_null=True, help_text="Null for a scale's point without an option.")
     value = serializers.CharField()
     label = serializers.CharField(allow_null=True)  # type: ignore[assignment]
     emoji = serializers.CharField(allow_null=True)
@@ -219,11 +216,11 @@ class SeenOptionOut(serializers.Serializer[Any]):
     anchor_position = serializers.CharField(allow_null=True)
     is_exclusive = serializers.BooleanField(
         required=False,
-        help_text="True on an option that cannot be chosen with others; else left out.",
+        help_text="True if the option cannot be chosen with others; otherwise left out.",
     )
     is_other = serializers.BooleanField(
         required=False,
-        help_text="True on the option that is answered with an `other_text` beside it; else left out.",
+        help_text="True if the option needs an `other_text`; otherwise left out.",
     )
     image_url = serializers.CharField(
         required=False, allow_null=True, help_text=f"{COPIED} Left out on an option without a picture."
@@ -278,18 +275,23 @@ class StepOut(serializers.Serializer[Any]):
         allow_null=True, help_text="The sentence under the question that says which answers it takes."
     )
     skip_label = serializers.CharField(
-        allow_null=True, help_text="The button that skips an optional question; null if it needs an answer."
+        allow_null=True,
+        help_text=(
+            "The label of the button that skips an optional question; null if the question needs an answer."
+        ),
     )
     answer = serializers.DictField(
         allow_null=True,
         help_text=(
-            "The answer that was given here before, as it is sent, if the respondent has gone back to this "
-            "step; else null."
+            "The earlier answer to this step, in the format of a request, if the respondent has gone back; "
+            "otherwise null."
         ),
     )
     is_locked = serializers.BooleanField(
-        help_text="Whether the answer given here was graded and stays (`settings.lock_graded_answers`). Go "
-        "on with `continue`, or send the same answer."
+        help_text=(
+            "Whether the answer to this step is graded and locked (`settings.lock_graded_answers`). Then "
+            "send `continue`, or the same answer."
+        )
     )
     follow_up = serializers.IntegerField(
         min_value=0,
@@ -305,11 +307,11 @@ class StepOut(serializers.Serializer[Any]):
 
 
 class EndOut(serializers.Serializer[Any]):
-    """Where to go from the end, with tokens filled in."""
+    """The link at the end, with tokens filled in."""
 
     url = serializers.URLField()
     label = serializers.CharField()  # type: ignore[assignment]
-    redirect = serializers.BooleanField(help_text="Whether to lead there at once.")
+    redirect = serializers.BooleanField(help_text="Whether to open the address at once.")
 
 
 class ConversationOut(serializers.Serializer[Any]):
@@ -323,8 +325,7 @@ class ConversationOut(serializers.Serializer[Any]):
     outcome = serializers.ChoiceField(
         choices=["completed", "full", "screened_out"],
         allow_null=True,
-        help_text="As `outcome` of the Response: whether it was completed or screened out. Null before the "
-        "end.",
+        help_text="How the conversation ended, as `outcome` of the Response. Null before the end.",
     )
     session_number = serializers.IntegerField(
         allow_null=True, help_text="Null until completed; always null on anonymous projects."
@@ -335,7 +336,9 @@ class ConversationOut(serializers.Serializer[Any]):
     )
     step = StepOut(
         allow_null=True,
-        help_text="Null at the end, and at the review of a page, where `continue` completes.",
+        help_text=(
+            "Null at the end, and while a page shows the review; `continue` then completes the conversation."
+        ),
     )
     thank_you = serializers.CharField(allow_null=True, help_text="The closing words; null before the end.")
     end = EndOut(allow_null=True, help_text="The project's `end`, or one of its `ends`; null before the end.")
@@ -343,10 +346,12 @@ class ConversationOut(serializers.Serializer[Any]):
         many=True,
         allow_null=True,
         help_text=(
-            "The thank-you, and the actions that gave this respondent something; null before the end. On "
+            "The thank-you, and the actions that gave rewards to this respondent; null before the end. On "
             "anonymous projects, only the response to the last move includes the actions."
         ),
     )
     resumed = serializers.BooleanField(
-        help_text="True if `block_id` of a move named another block, so the conversation is as it was."
+        help_text=(
+            "True if a move did not change the conversation, because its `block_id` is not the current block."
+        )
     )

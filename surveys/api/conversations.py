@@ -148,12 +148,13 @@ class ConversationViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Begin a conversation",
         description=(
-            "Begins a conversation for a member, for a respondent that the caller names (`external_id`), "
-            "or for a new nameless one. An active conversation of the respondent is returned with `200`, "
-            "except on anonymous projects. `409 conflict` if the project is not live, full (the violation "
-            "is `full`), or completed by this respondent as often as it may be; `400` without the "
-            "`consent` that it asks for; `403` if it does not admit the respondent; `503` if a platform "
-            "cannot be asked. [Who is admitted](/docs/details#begin-a-conversation)."
+            "Begins a conversation for a member, for a respondent with an id of yours (`external_id`), or "
+            "for a new nameless respondent. If the respondent has an active conversation, this "
+            "conversation is returned with `200`, except on anonymous projects. The response is `409 "
+            "conflict` if the project is not live, if it is full (violation `full`), or if the respondent "
+            "has reached `max_completes_per_user`; `400` if a required `consent` is missing; `403` if the "
+            "project does not admit the respondent; `503` if a platform does not respond. [Who is "
+            "admitted](/docs/details#begin-a-conversation)."
         ),
         request=ConversationIn,
         responses={201: ConversationOut, 200: ConversationOut},
@@ -205,11 +206,11 @@ class ConversationViewSet(OwnWorkViewSet):
         summary="Answer the current block",
         description=(
             "Saves one answer and returns the next step. An invalid answer is `400` with `violations`, and "
-            "the conversation stays where it is. An answer to another block than the current one is `409 "
-            "conflict`, unless it repeats the last saved answer: then the current state is returned. A "
-            "further question (`step.follow_up`) takes any text, and `skip`. `409 conflict` too: a content "
-            "or action block, a closed project, and another answer to a question whose feedback was seen "
-            "(`step.is_locked`)."
+            "the conversation stays where it is. An answer to a block that is not the current one is `409 "
+            "conflict`; a repetition of the last saved answer returns the current state. A further "
+            "question (`step.follow_up`) takes any text, and `skip`. The response is also `409 conflict` "
+            "at a content or action block, on a closed project, and for a different answer to a question "
+            "whose feedback was seen (`step.is_locked`)."
         ),
         request=AnswerIn,
         responses=ConversationOut,
@@ -235,9 +236,9 @@ class ConversationViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Go one step back",
         description=(
-            "Returns to the step shown before. Answers stay until they are changed. At the end of a poll "
-            "with `change_poll`, this reopens the vote: the earlier vote counts until a new one is given. "
-            "`409 conflict` at the first step, and after the end otherwise. Send `block_id` or an "
+            "Returns to the previous step. Answers stay until they are changed. At the end of a poll with "
+            "`change_poll`, this request reopens the vote: the earlier vote counts until the next one. The "
+            "response is `409 conflict` at the first step, and after any other end. Send `block_id` or an "
             "`Idempotency-Key`, as for `continue`."
         ),
         request=MoveIn,
@@ -259,11 +260,12 @@ class ConversationViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Go past a content or action block",
         description=(
-            "Works for every `continue` of the block. On a question this is `409 conflict`, unless its "
-            "answer stays (`step.is_locked`). While a further question waits (`step.follow_up`), the "
-            "conversation is returned as it is, with `resumed: true`. Send `block_id`, the `step.block.id` "
-            "that you have, or an `Idempotency-Key`: otherwise a request that is sent twice moves twice. "
-            "With `block_id`, a conversation that has moved on is returned as it is, with `resumed: true`."
+            "Moves past the current content or action block, whatever its `continue` setting. The response "
+            "is `409 conflict` on a question, unless its answer is locked (`step.is_locked`). While a "
+            "further question waits (`step.follow_up`), returns the conversation unchanged, with `resumed: "
+            "true`. Send `block_id` (the `step.block.id` that you see) or an `Idempotency-Key`: otherwise "
+            "a request that is sent twice moves the conversation twice. If the conversation has left "
+            "`block_id` already, it is returned unchanged, with `resumed: true`."
         ),
         request=MoveIn,
         responses=ConversationOut,
@@ -285,10 +287,11 @@ class ConversationViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Let a page lead a conversation",
         description=(
-            "Returns a token with which a page in a browser leads this one conversation: see *From pages* in "
-            f"the introduction. It makes {REQUESTS_PER_MINUTE_OF_TOKEN} requests in a minute, which do not "
-            "count for your key. It ends with the conversation, with the API key that asked for it, and at "
-            "`expires_at`; then it gets `401`. A conversation that has ended is `409 conflict`."
+            "Returns a token for this one conversation, for a page in a browser: see *From pages* in the "
+            f"introduction. The token allows {REQUESTS_PER_MINUTE_OF_TOKEN} requests a minute, which do "
+            "not count for your key. The token is valid until `expires_at`, or until the conversation or "
+            "the API key that requested it ends; then it gets `401`. A conversation that has ended is "
+            "`409 conflict`."
         ),
         request=TokenIn,
         responses={201: TokenOut},

@@ -33,13 +33,13 @@ TAG = "Analysis"
 
 
 class DashboardIn(serializers.Serializer[Any]):
-    """A dashboard. It replaces the one before; fields that are left out get their defaults."""
+    """A dashboard. It replaces the earlier dashboard; missing fields get their defaults."""
 
     title = StrictTextField(
         max_length=dashboards.MAX_TITLE,
         allow_blank=True,
         default="",
-        help_text="Above the charts; if it is empty, the project's name.",
+        help_text="The title above the charts; if empty, the project's name.",
     )
     block_ids = StrictListField(
         child=StrictIntegerField(min_value=1, max_value=MAX_ID),
@@ -51,10 +51,14 @@ class DashboardIn(serializers.Serializer[Any]):
         max_length=MAX_LENGTH,
         allow_null=True,
         default=None,
+<<<<<<< HEAD
         help_text=(
             "As `where` of results, without `themes.` and `sentiment.`; kept with names in place of "
             "positions. Null for all responses."
         ),
+=======
+        help_text="As `where` of results. Stored with names instead of positions. Null for all responses.",
+>>>>>>> prose30
     )
     weight_by = StrictStringField(
         validators=[RegexValidator(WEIGHT_BY, "must be `field.` and the name of a declared field.")],
@@ -64,7 +68,7 @@ class DashboardIn(serializers.Serializer[Any]):
     )
     is_shared = StrictBooleanField(
         default=False,
-        help_text="Whether the address of the shared results shows it in the place of all questions.",
+        help_text="Whether the page of the shared results shows the dashboard instead of all questions.",
     )
 
 
@@ -87,9 +91,9 @@ class DashboardViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read the dashboard of a project",
         description=(
-            "Returns the charts that staff have chosen, in their order, to keys that may read the project's "
-            "responses. The figures are those of `…/analysis/results` with the same `where` and `weight_by`. "
-            "`404` for a project without a dashboard."
+            "Returns the charts that staff have chosen, in their order. Needs a key that may read the "
+            "project's responses. The figures are those of `…/analysis/results` with the same `where` and "
+            "`weight_by`. `404` for a project without a dashboard."
         ),
         responses=DashboardOut,
         examples=[OpenApiExample("Two charts", DASHBOARD, response_only=True)],
@@ -104,8 +108,8 @@ class DashboardViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Keep a dashboard of a project",
         description=(
-            "Keeps a dashboard in the place of the one before. A dashboard that was read can be sent back as "
-            "it is. For keys that may change the project and read its responses. On anonymous projects, a "
+            "Saves a dashboard, and replaces the earlier one. You can send back a dashboard as you read "
+            "it. Needs a key that may change the project and read its responses. On anonymous projects, a "
             "shared dashboard has neither `where` nor `weight_by`."
         ),
         request=DashboardIn,
@@ -135,8 +139,8 @@ class DashboardViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Remove the dashboard of a project",
         description=(
-            "Removes the dashboard: the address of the shared results shows all questions again. A second "
-            "removal changes nothing."
+            "Removes the dashboard. The page of the shared results then shows all questions again. A "
+            "second removal changes nothing."
         ),
         responses={204: None},
     )

@@ -48,8 +48,8 @@ EVENTS: dict[EventType, EventDescription] = {
     ),
     EventType.PROJECT_UPDATED: EventDescription(
         "A project was changed",
-        "Its fields, its script or the address of its shared results; once for each request. Also when it is "
-        "brought back in the admin. Not for responses, nor for the name of the author.",
+        "The project's fields, script or address of shared results changed, or the project was restored in "
+        "the admin. Sent once for each request. Not sent for responses or for the author's name.",
         "ProjectEventData",
         {"project": examples.UPDATED_PROJECT},
     ),
@@ -68,7 +68,7 @@ EVENTS: dict[EventType, EventDescription] = {
     EventType.PROJECT_DELETED: EventDescription(
         "A project was deleted",
         "Contains the project as it last was. Its responses are deleted too, without events of their own. "
-        "For what staff delete in the admin, the event follows after ten minutes.",
+        "If staff delete the project in the admin, the event is sent after ten minutes.",
         "ProjectEventData",
         {"project": examples.PROJECT},
     ),
@@ -80,14 +80,14 @@ EVENTS: dict[EventType, EventDescription] = {
     ),
     EventType.RESPONSE_UPDATED: EventDescription(
         "A completed response was changed",
-        "An answer was changed, such as a vote on a poll that allows it. Nothing is sent if the same "
-        f"answer is given again, or if a person is erased. {_ROUNDED}",
+        "An answer was changed, for example the vote on a poll with `change_poll`. Nothing is sent if the "
+        f"same answer is given again, or if a person is erased. {_ROUNDED}",
         "ResponseEventData",
         {"project_id": "7", "response": conversation_examples.RESPONSE},
     ),
     EventType.RESPONSE_DELETED: EventDescription(
         "A response was deleted",
-        f"Deleted through the API, also if it was partial, or a vote that was retracted. {_ROUNDED}",
+        f"A response was deleted, complete or partial, or a vote was retracted. {_ROUNDED}",
         "ResponseDeletedEventData",
         {"project_id": "7", "response_id": conversation_examples.RESPONSE["id"]},
     ),
@@ -105,23 +105,23 @@ EVENTS: dict[EventType, EventDescription] = {
     ),
     EventType.MEMBER_UPDATED: EventDescription(
         "A member joined, left or changed",
-        "Their name, nick, picture, access or account on the chat platform changed, or they joined or left; "
-        "not for what members earn, nor for ranks. What is noticed while somebody comes to an anonymous "
-        "project follows at the end of the hour or day. When two members turn out to be one person, one of "
-        "them is sent, and the other is gone.",
+        "The member joined or left, or their name, nick, picture, access or account on the chat platform "
+        "changed. Not sent for XP, achievements or ranks. A change that is noticed when a person opens an "
+        "anonymous project is sent at the end of the hour or day. If two members are found to be one "
+        "person, the event contains the remaining member; the other no longer exists.",
         "MemberEventData",
         {"member": MEMBER_EXAMPLE},
     ),
     EventType.MEMBER_ERASED: EventDescription(
         "A member was erased",
-        "Delete what you hold of the member. Their answers stay without a name; no `response.updated` is "
-        "sent. In the middle of an anonymous project, the event follows at the end of the hour or day.",
+        "Delete your data of the member. Their answers stay without a name; no `response.updated` is sent. "
+        "If the member is answering an anonymous project, the event is sent at the end of the hour or day.",
         "MemberErasedEventData",
         {"member_id": "12"},
     ),
     EventType.WEBHOOK_PING: EventDescription(
         "A ping was requested",
-        "Sent only to that webhook, even if it is off or its `events` do not include it.",
+        "Sent only to the pinged webhook, even if the webhook is off or its `events` do not include pings.",
         "PingEventData",
         {"webhook": WEBHOOK},
     ),
@@ -139,7 +139,7 @@ _HEADERS: tuple[tuple[str, str, Schema], ...] = (
     ),
     (
         "webhook-signature",
-        "One or two signatures, separated by a space. One that matches is enough.",
+        "One or two signatures, separated by a space. One matching signature is enough.",
         {"type": "string", "pattern": "^v1,[A-Za-z0-9+/]+=*( v1,[A-Za-z0-9+/]+=*)*$"},
     ),
 )
@@ -154,7 +154,7 @@ def components() -> dict[str, Schema]:
     """The body of each type of event, the union of all, and their parts."""
     properties = {
         "id": {"type": "string", "format": "uuid", "description": "Also the header `webhook-id`."},
-        "timestamp": {"type": "string", "format": "date-time", "description": "When it happened."},
+        "timestamp": {"type": "string", "format": "date-time", "description": "When the event happened."},
         "api_version": {"type": "string", "const": API_VERSION},
         "community_id": _TEXT,
     }
@@ -181,7 +181,7 @@ def components() -> dict[str, Schema]:
             "anyOf": [ref("WebhookEvent"), ref("EventWithoutData")],
         },
         "EventWithoutData": _with_own(
-            "An event of an anonymous project, whose data is deleted once it is delivered.",
+            "An event of an anonymous project. Its data is deleted after delivery.",
             {"type": {"type": "string", "enum": EventType.values}, "data": {"type": "null"}},
         ),
         **data,

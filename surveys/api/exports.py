@@ -43,22 +43,24 @@ class ExportIn(field_filters.FilteredByFields):
     outcome = serializers.ChoiceField(
         choices=["completed", "full", "screened_out"],
         required=False,
-        help_text="Only responses with this `outcome`. Nothing else exports those that were screened out.",
+        help_text=(
+            "Only responses with this `outcome`. Without it, responses that were screened out are missing."
+        ),
     )
-    submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
-    submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
+    submitted_after = UtcDateTimeField(required=False, help_text="Completed at this time or later.")
+    submitted_before = UtcDateTimeField(required=False, help_text="Completed before this time.")
     provider = serializers.ChoiceField(choices=Conversation.Provider.values, required=False)
     bom = serializers.ChoiceField(
         choices=["0", "1"],
         default="0",
-        help_text="`1` begins a `csv` with a byte order mark, by which Excel knows it for UTF-8.",
+        help_text="`1` begins a `csv` with a byte order mark, so that Excel reads the file as UTF-8.",
     )
 
     values = serializers.ChoiceField(
         choices=["labels", "codes", "values"],
         default="labels",
         help_text=(
-            "What stands for a chosen option: its label, its code beside the label, or its own value. "
+            "How a chosen option is written: as its label, as its code beside the label, or as its value. "
             "[Codes](/docs/details#options-of-exports). Not for `json` and `ndjson`."
         ),
     )
@@ -74,7 +76,7 @@ class ExportIn(field_filters.FilteredByFields):
         choices=["wide", "long"],
         default="wide",
         help_text=(
-            "`wide`: a row for each response. `long`: one for each answer, in `csv`, `xlsx` and `parquet`."
+            "`wide`: a row for each response. `long`: a row for each answer; for `csv`, `xlsx` and `parquet`."
         ),
     )
 
@@ -82,8 +84,8 @@ class ExportIn(field_filters.FilteredByFields):
         choices=["prompts", "names"],
         default="prompts",
         help_text=(
-            "What heads the columns of questions: prompts, or the names of blocks, which stay. For `csv`, "
-            "`xlsx` and `parquet` in wide form."
+            "The headers of question columns: prompts, or names of blocks. For `csv`, `xlsx` and `parquet` "
+            "in wide form."
         ),
     )
 
@@ -119,11 +121,11 @@ class ExportViewSet(CommunityViewSet):
         summary="Export responses",
         description=(
             "Returns the responses as a file: tables (`csv`, `xlsx`, `parquet`, `sav` for SPSS), or "
-            "Responses as the listing has them (`json`, `ndjson`). Filters are those of the listing, and "
-            "who may read the listing may export. A community downloads one file at a time; another may be "
-            "`503`. `xlsx` and `sav` refuse tables that are too large. The file is written while it is "
-            "sent, so the connection breaks off if an error occurs in the middle. [Columns and cells of "
-            "each format](/docs/details#export-responses)."
+            "Responses as in the listing (`json`, `ndjson`). Takes the filters of the listing; every "
+            "reader of the listing may export. A community downloads one file at a time; a second may get "
+            "`503`. `xlsx` and `sav` refuse tables that are too large. If an error occurs while the file "
+            "is sent, the connection breaks off. [Columns and cells of each "
+            "format](/docs/details#export-responses)."
         ),
         parameters=[ExportIn, field_filters.PARAMETER],
         responses={

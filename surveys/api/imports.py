@@ -43,12 +43,12 @@ MAX_ANSWERS_OF_ONE = 20_000  # response: 200 blocks with 100 chosen options
 MAX_IGNORED = 100  # paths of unknown fields that are listed
 
 DESCRIPTION = (
-    f"Takes over responses that were given elsewhere or before: at most {MAX_RESPONSES:,} with "
-    f"{MAX_ANSWERS:,} answers, as `application/x-ndjson`, a Response a line, or as `application/json`, a "
-    "list in `data`. Both are what exports give. Blocks and options are found by id, or else by name and "
-    "value. The answers are checked as a respondent's are, and any fault refuses all; each has its `line`, "
-    "from 1. `dry_run=true` only checks. Sending responses twice stores them twice: send an "
-    "`Idempotency-Key`, another one than with the dry run. [How answers and people are "
+    f"Imports past responses in the formats of exports, at most {MAX_RESPONSES:,} with {MAX_ANSWERS:,} "
+    "answers: as `application/x-ndjson` with a Response on each line, or as `application/json` with a "
+    "list in `data`. Blocks and options are found by id, otherwise by name and value. Answers are checked "
+    "like a respondent's. One fault refuses the whole import; each violation has its `line`, from 1. "
+    "`dry_run=true` only checks. Responses that are sent twice are stored twice: send an "
+    "`Idempotency-Key`, and a different one for the dry run. [How answers and people are "
     "matched](/docs/details#import-past-responses)."
 )
 
@@ -95,12 +95,12 @@ REFUSED = OpenApiResponse(
 class ImportIn(serializers.Serializer[Any]):
     """The options of an import."""
 
-    dry_run = FlagField(help_text="Only check: nothing is stored, and the answer is `200`.")
+    dry_run = FlagField(help_text="Only check. Nothing is stored, and the response is `200`.")
     give_xp = FlagField(
         help_text=(
-            "Give members what completing now would give them (XP, achievements, roles, participation), each "
-            "once as always. Needs the role admin, as XP by hand does. Not for anonymous projects, nor for "
-            f"partial responses. Such an import takes at most {MAX_WITH_XP} responses, and its dry run too."
+            "Give members the rewards of a completion now (XP, achievements, roles, participation), each "
+            "reward once. Needs the role admin. Not for anonymous projects or partial responses. The "
+            f"import or dry run then takes at most {MAX_WITH_XP} responses."
         )
     )
     emit_events = FlagField(help_text="Emit `response.submitted` for each completed response.")
@@ -137,30 +137,32 @@ class ImportedAnswerIn(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
         max_length=200,
-        help_text="The block's name, if `block_id` is missing or not of this script.",
+        help_text="The block's name. Used if `block_id` is missing or not in this script.",
     )
     value = AnswerText(
         required=False,
         allow_null=True,
-        help_text="The option's value, the number, the text; for a ranking the rank, 1 first.",
+        help_text="The option's value, the number or the text; for a ranking, the rank (1 is first).",
     )
     option_id = StrictIntegerField(
         required=False,
         allow_null=True,
-        help_text="The chosen option or ranked item; if missing or not of this script, `value` names the "
-        "option, and `label` the item.",
+        help_text=(
+            "The chosen option or ranked item. If the id is missing or not in this script, `value` names "
+            "the option, and `label` the ranked item."
+        ),
     )
     label = StrictTextField(  # type: ignore[assignment]
         required=False,
         allow_null=True,
         max_length=MAX_TEXT,
-        help_text="Names a ranked item without `option_id`; else it is ignored.",
+        help_text="The name of a ranked item without `option_id`; otherwise ignored.",
     )
     other_text = StrictTextField(
         required=False,
         allow_null=True,
         max_length=MAX_OTHER_TEXT,
-        help_text="The text for an option with `is_other`. An answer of the time before may lack it.",
+        help_text="The text for an option with `is_other`. May be missing in older answers.",
     )
 
 
@@ -168,7 +170,7 @@ class ImportedConsentIn(serializers.Serializer[Any]):
     """What a respondent agreed to elsewhere."""
 
     text = StrictTextField(max_length=MAX_CONSENT)
-    at = UtcDateTimeField(help_text="On anonymous projects it is rounded, as other times are.")
+    at = UtcDateTimeField(help_text="Rounded on anonymous projects, like all their times.")
 
 
 class ImportedResponseIn(serializers.Serializer[Any]):
@@ -181,29 +183,34 @@ class ImportedResponseIn(serializers.Serializer[Any]):
     status = StrictChoiceField(
         choices=["completed", "partial"],
         required=False,
-        help_text="Must fit `submitted_at`, from which it follows if it is missing.",
+        help_text="Must fit `submitted_at`. If missing, follows from `submitted_at`.",
     )
     started_at = UtcDateTimeField(help_text="From 1970 on, and not in the future.")
     submitted_at = UtcDateTimeField(
         required=False,
         allow_null=True,
-        help_text="When it was completed, at `started_at` or later; null for a partial response.",
+        help_text="The time of completion, not before `started_at`; null for a partial response.",
     )
     platform_id = StrictTextField(
-        required=False, allow_null=True, max_length=128, help_text="The person who gave it; null if unknown."
+        required=False,
+        allow_null=True,
+        max_length=128,
+        help_text="The person who gave the response; null if unknown.",
     )
     provider = StrictChoiceField(
         choices=Conversation.Provider.values,
         required=False,
         allow_null=True,
-        help_text="The platform of `platform_id`. The stored response has `import`.",
+        help_text="The platform of `platform_id`. The `provider` of the stored response is `import`.",
     )
     metadata = Metadata(required=False, allow_null=True, help_text="As `metadata` of a conversation.")
     consent = ImportedConsentIn(
-        required=False, allow_null=True, help_text="What the respondent agreed to, and when; it is kept."
+        required=False,
+        allow_null=True,
+        help_text="What the respondent agreed to, and when. Stored with the response.",
     )
     language = LanguageField(required=False, allow_null=True, help_text="As `language` of a conversation.")
-    suspected = StrictBooleanField(required=False, help_text="Whether a program may have given it.")
+    suspected = StrictBooleanField(required=False, help_text="Whether a program may have given the response.")
     answers = StrictListField(
         child=ImportedAnswerIn(), max_length=MAX_ANSWERS_OF_ONE, help_text="The answers, in any order."
     )
@@ -212,8 +219,8 @@ class ImportedResponseIn(serializers.Serializer[Any]):
         required=False,
         max_length=MAX_ANSWERS_OF_ONE,
         help_text=(
-            "The ids of questions that were shown and skipped, and removed from the script since. Those of "
-            "other projects are ignored."
+            "The ids of questions that the respondent skipped and that were removed from the script later. "
+            "Ids of other projects are ignored."
         ),
     )
 
@@ -240,13 +247,15 @@ class ImportedOut(serializers.Serializer[Any]):
 
     imported = serializers.IntegerField(help_text="How many responses were stored; none in a dry run.")
     valid = serializers.IntegerField(
-        required=False, help_text="In a dry run alone: how many responses would be stored."
+        required=False, help_text="Only in a dry run: how many responses would be stored."
     )
     left_out = serializers.IntegerField(
         required=False,
         min_value=1,
-        help_text="How many answers were not imported. Their questions were removed from the project that "
-        "was copied to make this one. Absent if all were imported.",
+        help_text=(
+            "How many answers were not imported, because their questions were removed from the project "
+            "that this project was copied from. Absent if all were imported."
+        ),
     )
 
 

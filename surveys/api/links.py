@@ -33,8 +33,8 @@ TAG = "Personal links"
 
 
 _METADATA = (
-    "Up to 20 texts that the link carries along, returned as `metadata` of the Response, with the same "
-    "limits. Anonymous projects refuse it."
+    "Up to 20 texts, which become `metadata` of the Response, with the same limits. Anonymous projects "
+    "refuse metadata."
 )
 
 
@@ -63,12 +63,14 @@ class LinksIn(serializers.Serializer[Any]):
         required=False,
         min_length=1,
         max_length=links.MOST_AT_ONCE,
-        help_text="Present members, each once, and what the link of each carries along.",
+        help_text="Present members, each once, with the metadata of their links.",
     )
     metadata = Metadata(
         required=False,
         allow_null=True,
-        help_text=f"{_METADATA} With `member_ids` each link carries the same; not sent with `links`.",
+        help_text=(
+            f"{_METADATA} With `member_ids`, all links get the same metadata. Not allowed with `links`."
+        ),
     )
 
 
@@ -80,17 +82,19 @@ class Carried(serializers.DictField):
     def __init__(self) -> None:
         super().__init__(
             allow_null=True,
-            help_text="What it carries along; null if nothing, and for others than admins and its maker.",
+            help_text=(
+                "The metadata of the link. Only admins and the link's creator see metadata; otherwise null."
+            ),
         )
 
 
 class NewLinkOut(serializers.Serializer[Any]):
-    """A link that was just made. `url` is returned here and in the export."""
+    """A new link. Only this response and the export contain `url`."""
 
     id = serializers.UUIDField()
     member_id = serializers.CharField()
-    url = serializers.CharField(help_text="A person with this address answers in the member's name.")
-    expires_at = serializers.DateTimeField(help_text="30 days after it was made.")
+    url = serializers.CharField(help_text="The address. Anybody who has it can answer in the member's name.")
+    expires_at = serializers.DateTimeField(help_text="30 days after the creation of the link.")
     metadata = Carried()
 
 
@@ -112,11 +116,11 @@ class LinkOut(serializers.Serializer[Any]):
     used_at = serializers.DateTimeField(
         allow_null=True,
         help_text=(
-            "When it was first opened or answered; previews and scanners of mails do not count. On "
-            "anonymous projects always null."
+            "When the link was first opened or used to answer; previews and mail scanners do not count. "
+            "Always null on anonymous projects."
         ),
     )
-    mailed_at = serializers.DateTimeField(allow_null=True, help_text="When we last mailed it.")
+    mailed_at = serializers.DateTimeField(allow_null=True, help_text="When the service last mailed the link.")
     metadata = Carried()
 
 
@@ -127,7 +131,7 @@ class LinkExportIn(serializers.Serializer[Any]):
     bom = serializers.ChoiceField(
         choices=["0", "1"],
         default="0",
-        help_text="`1` begins a `csv` with a byte order mark, by which Excel knows it for UTF-8.",
+        help_text="`1` begins a `csv` with a byte order mark, so that Excel reads the file as UTF-8.",
     )
 
 
@@ -146,9 +150,9 @@ class LinkViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="List personal links",
         description=(
-            "Returns the links, newest first, expired and revoked ones too. The addresses are not in the "
-            "list, because each lets its holder answer as the member: the export has them, and leaves an "
-            "entry in the audit trail."
+            "Returns the links, newest first, including expired and revoked ones, without their addresses. "
+            "Anybody who has an address can answer as the member. Only the export contains the addresses, "
+            "and the audit trail records each export."
         ),
         parameters=[PageIn],
         responses=LinkOut(many=True),
@@ -165,11 +169,12 @@ class LinkViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Create personal links",
         description=(
-            "Makes an address that admits one member to this project on the web, without signing in, for 30 "
-            "days or until it is revoked. Send `member_id` for one link; for many, `member_ids` (1 to "
-            "1,000), or `links` if each carries `metadata` of its own, which the Response gets. Anonymous "
-            "projects refuse metadata. An id that is not that of a present member, or is given twice, "
-            "refuses all. No mail is sent. [What links open and carry](/docs/details#create-personal-links)."
+            "Creates an address that admits one member to this project on the web, without signing in, for "
+            "30 days or until the link is revoked. Send `member_id` for one link. For many links, send "
+            "`member_ids` (1 to 1,000), or `links` if each link has its own `metadata`, which its Response "
+            "gets. Anonymous projects refuse metadata. If one id is repeated or does not belong to a "
+            "present member, no link is created. No mail is sent. [What links open and "
+            "carry](/docs/details#create-personal-links)."
         ),
         request=LinksIn,
         responses={
@@ -209,8 +214,8 @@ class LinkViewSet(OwnWorkViewSet):
         summary="Export personal links",
         description=(
             "Returns all valid links of present members, oldest first, as a file with `member_id`, `name`, "
-            "`email` (as staff wrote it down), `url`, `expires_at`, `id` and `metadata` (as JSON). A text "
-            "that a spreadsheet could read as a formula starts with an apostrophe."
+            "`email` (as staff entered it), `url`, `expires_at`, `id` and `metadata` (as JSON). Texts that "
+            "look like formulas get an apostrophe in front."
         ),
         parameters=[LinkExportIn],
         responses={
@@ -238,8 +243,8 @@ class LinkViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Revoke a personal link",
         description=(
-            "Revokes the link. From then on the link admits nobody. A person who is answering by the link "
-            "reads that it was revoked, and earlier answers stay. A second revocation changes nothing."
+            "Revokes the link: it admits nobody any more. A person who is answering by the link sees that "
+            "it was revoked; earlier answers stay. A second revocation changes nothing."
         ),
         responses={204: None},
     )
@@ -252,10 +257,7 @@ class LinkViewSet(OwnWorkViewSet):
         operation_id="links_revoke_by_id",
         tags=[TAG],
         summary="Revoke a personal link by its id",
-        description=(
-            "Revokes a link like the operation below its project, for callers who keep only the id of the "
-            "link."
-        ),
+        description="Revokes a link by its id alone, without the id of its project.",
         responses={204: None},
     )
     @once

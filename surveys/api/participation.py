@@ -23,8 +23,10 @@ class SpanOut(serializers.Serializer[Any]):
     """One day, week or month."""
 
     begins_on = serializers.DateField(help_text="Its first day, in UTC. Weeks begin on Monday.")
-    begun = serializers.IntegerField(help_text="Conversations begun then, also those without an answer.")
-    completed = serializers.IntegerField(help_text="Conversations completed then.")
+    begun = serializers.IntegerField(
+        help_text="Conversations that began in this time, including those without an answer."
+    )
+    completed = serializers.IntegerField(help_text="Conversations completed in this time.")
 
 
 class ReachOut(serializers.Serializer[Any]):
@@ -32,8 +34,8 @@ class ReachOut(serializers.Serializer[Any]):
 
     block_id = serializers.IntegerField()
     seen = serializers.IntegerField(help_text="Conversations that were asked the question.")
-    answered = serializers.IntegerField(help_text="Those that answered it.")
-    left = serializers.IntegerField(help_text="Partial responses whose current block it is.")
+    answered = serializers.IntegerField(help_text="Conversations that answered the question.")
+    left = serializers.IntegerField(help_text="Partial responses whose current block is this question.")
 
 
 class ParticipationFiguresOut(serializers.Serializer[Any]):
@@ -43,12 +45,12 @@ class ParticipationFiguresOut(serializers.Serializer[Any]):
     )
     zone = serializers.CharField(help_text="The time zone of the days: `UTC`.")
     screened_out = serializers.IntegerField(
-        help_text="Responses that were screened out. They are in no other number."
+        help_text="Responses that were screened out. No other number includes them."
     )
     seconds = serializers.FloatField(
         allow_null=True,
         help_text="The median time from the beginning to the end of completed conversations, without "
         "imported ones. Null on anonymous projects, whose times are rounded.",
     )
-    spans = SpanOut(many=True, help_text="From the first to the last day, empty ones included.")
+    spans = SpanOut(many=True, help_text="The periods from the first to the last day, including empty ones.")
     blocks = ReachOut(many=True, help_text="The questions of the script, in its order.")

@@ -133,7 +133,7 @@ class PersonMemberOut(serializers.Serializer[Any]):
     joined_at = serializers.DateTimeField(allow_null=True)
     left_at = serializers.DateTimeField(allow_null=True)
     attributes = serializers.DictField(
-        child=serializers.CharField(), help_text="What staff wrote down for fields of surveys."
+        child=serializers.CharField(), help_text="Values that staff entered for fields of surveys."
     )
 
 
@@ -189,7 +189,7 @@ class ParticipationOut(serializers.Serializer[Any]):
     )
     actions = serializers.ListField(
         child=serializers.CharField(),
-        help_text="Actions that gave something, so that they do not give it again.",
+        help_text="Actions that gave a reward, and do not give this reward again.",
     )
 
 
@@ -218,9 +218,9 @@ class RoleGrantOut(serializers.Serializer[Any]):
 
 
 class PersonScriptRequestOut(serializers.Serializer[Any]):
-    """What AI writes, or has just written, for a person who follows it in the admin.
+    """A text that AI writes, or has just written, for a person in the admin.
 
-    That is a script, a changed script, or an answer about results.
+    The text is a script, a changed script, or an answer about results.
     """
 
     project_id = serializers.CharField()
@@ -237,7 +237,7 @@ class PersonDraftOut(serializers.Serializer[Any]):
     project_name = serializers.CharField()
     saved_at = serializers.DateTimeField()
     blocks = serializers.ListField(
-        child=serializers.DictField(), help_text="Blocks as they were typed, which may have faults."
+        child=serializers.DictField(), help_text="Blocks as the person typed them. They may have faults."
     )
 
 
@@ -253,22 +253,24 @@ class PersonWebhookEventOut(serializers.Serializer[Any]):
 
 
 class PersonAuditEntryOut(serializers.Serializer[Any]):
-    """An entry of the audit trail about something that the person did, or that was done to them."""
+    """An entry of the audit trail by the person or about the person."""
 
     id = serializers.UUIDField()
     happened_at = serializers.DateTimeField()
     action = serializers.CharField()
     is_by_them = serializers.BooleanField()
-    key_prefix = serializers.CharField(allow_null=True, help_text="Of the API key that they used, if any.")
+    key_prefix = serializers.CharField(
+        allow_null=True, help_text="The prefix of the API key that the person used, if any."
+    )
     object_type = serializers.CharField()
-    object_id = serializers.CharField(allow_null=True, help_text="Null if it is another person.")
-    object_name = serializers.CharField(allow_null=True, help_text="The name at that time.")
+    object_id = serializers.CharField(allow_null=True, help_text="Null if the object is another person.")
+    object_name = serializers.CharField(allow_null=True, help_text="The name at the time of the entry.")
 
 
 class PersonAccessOut(serializers.Serializer[Any]):
     """What the person may do in the admin with a project beyond their role."""
 
-    project_id = serializers.CharField(allow_null=True, help_text="Null is every project.")
+    project_id = serializers.CharField(allow_null=True, help_text="Null means every project.")
     level = serializers.ChoiceField(choices=ProjectGrant.Level.values)
 
 
@@ -315,9 +317,9 @@ class PersonViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Read all data stored about a person",
         description=(
-            "Returns all data that this community stores about a current or former member, without pages. "
-            "How the person signs in, secrets, and answers to anonymous projects are not part of it. [What "
-            "is left out](/docs/details#read-all-data-stored-about-a-person)."
+            "Returns all data that this community stores about a current or former member, in one "
+            "response. The data does not include sign-ins, secrets, and answers to anonymous projects. "
+            "[What is left out](/docs/details#read-all-data-stored-about-a-person)."
         ),
         responses=PersonOut,
         examples=[OpenApiExample("A person", EXAMPLE, response_only=True)],
@@ -333,9 +335,9 @@ class PersonViewSet(CommunityViewSet):
         summary="Erase a person",
         description=(
             "Erases a person permanently: the member, their XP, achievements, roles, API keys, drafts, "
-            "names and accounts. Their answers stay, without a name. Of anonymous projects nothing is "
-            "changed. `409 conflict` if the API key in use belongs to this person. [What "
-            "stays](/docs/details#erase-a-person)."
+            "names and accounts. Their answers stay, without a name. Data of anonymous projects does not "
+            "change. The response is `409 conflict` if the API key of the request belongs to this person. "
+            "[What stays](/docs/details#erase-a-person)."
         ),
         responses={204: None},
     )

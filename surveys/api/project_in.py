@@ -168,32 +168,34 @@ class PresentationIn(Group):
     logo_url = PictureField(
         required=False,
         allow_null=True,
-        help_text="A picture in the header of the page. Null, like each field of the brand below: the "
-        "community's own.",
+        help_text=(
+            "A picture in the header of the page. Null means the community's. The same applies to the "
+            "fields of the brand below."
+        ),
     )
     accent_color = ColorField(
         required=False,
         allow_null=True,
         help_text=(
-            "The colour of buttons and links, made darker or lighter where it has too little contrast. "
-            "Null: that of `theme_id`, or the community's."
+            "The colour of buttons and links. A colour with too little contrast is made darker or lighter. "
+            "Null means the colour of `theme_id`, or the community's."
         ),
     )
     background_color = ColorField(
         required=False,
         allow_null=True,
-        help_text="The colour of the page: light or dark. A colour between is made lighter or darker.",
+        help_text="The colour of the page: light or dark. A medium colour is made lighter or darker.",
     )
     background_url = PictureField(
         required=False,
         allow_null=True,
-        help_text="A picture behind the page. Texts on it have a ground of their own.",
+        help_text="A picture behind the page. Texts have their own background.",
     )
     font = StrictChoiceField(
         choices=CommunitySettings.Font.values,
         required=False,
         allow_null=True,
-        help_text="Of those that the reader's machine has; nothing is loaded.",
+        help_text="A font of the reader's device; no font is loaded.",
     )
     corners = StrictChoiceField(choices=CommunitySettings.Corners.values, required=False, allow_null=True)
 
@@ -225,7 +227,10 @@ class BucketIn(serializers.Serializer[Any]):
 class ScoringIn(Group):
     enabled = StrictBooleanField(
         required=False,
-        help_text="Scores count only if the script is written while this is true: enable it first.",
+        help_text=(
+            "Whether scoring is on. Enable scoring before you write the script: otherwise scores do not "
+            "count."
+        ),
     )
     buckets = StrictListField(
         child=BucketIn(),
@@ -327,7 +332,7 @@ class ListIn(KeysetIn):
 
     status = StrictChoiceField(Project.Status.values, required=False)
     type = StrictChoiceField(Project.Type.values, required=False)
-    search = StrictTextField(max_length=200, required=False, help_text="Part of the name; case is ignored.")
+    search = StrictTextField(max_length=200, required=False, help_text="A part of the name, in any case.")
     author_id = serializers.IntegerField(min_value=1, max_value=MAX_ID, required=False)
     sort = StrictChoiceField(
         list(listing.ORDER), default="id", help_text="`id`: in the order of ids; `-created_at`: newest first."

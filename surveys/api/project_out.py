@@ -23,8 +23,10 @@ class InfoOut(serializers.Serializer[Any]):
     type = StrictChoiceField(Project.Type.values)
     created_at = UtcDateTimeField(allow_null=True)
     updated_at = UtcDateTimeField(
-        help_text="When the project last changed: its fields, its state or its script. Responses do not "
-        "change it, and neither does the name of its author."
+        help_text=(
+            "When the fields, the state or the script of the project last changed. Responses and the name "
+            "of the author do not count as changes."
+        )
     )
     block_count = StrictIntegerField(help_text="Blocks of the script, without the outro.")
     is_cloneable = StrictBooleanField(help_text="Whether other communities may clone it.")
@@ -39,15 +41,15 @@ class InfoOut(serializers.Serializer[Any]):
         help_text=(
             "The respondent's page. `?<block name>=value` fills in a question, `&skip=1` passes it, and "
             "names in `settings.hidden_fields` are fields: [the address of the "
-            "page](/docs/details#the-address-of-the-page). It can stand [inside another "
+            "page](/docs/details#the-address-of-the-page). Another page can [embed this "
             "page](/docs/embed-a-survey)."
         )
     )
     short_url = serializers.URLField(
         allow_null=True,
         help_text=(
-            "A short address that leads to `web_url`. Staff make it in the admin. Null without one, and "
-            "while `participation` is not `open_web`."
+            "A short address for `web_url`, which staff create in the admin. Null without a short address, "
+            "and while `participation` is not `open_web`."
         ),
     )
     scheduled_open_at = UtcDateTimeField(allow_null=True, help_text="When the pending opening takes place.")
@@ -87,7 +89,7 @@ class ScoringOut(serializers.Serializer[Any]):
     enabled = StrictBooleanField()
     buckets = BucketOut(
         many=True,
-        help_text="Empty while scoring is off, and until a script is written while it is on.",
+        help_text="Empty while scoring is off, and until a script is written with scoring on.",
     )
 
 
@@ -106,11 +108,12 @@ class GenerationOut(serializers.Serializer[Any]):
         min_value=0, max_value=1, allow_null=True, help_text="How well a template fits; null for a model."
     )
     understood = serializers.ListField(
-        child=serializers.CharField(), help_text="What was taken from the intent, in sentences."
+        child=serializers.CharField(),
+        help_text="The parts of the intent that were understood, as sentences.",
     )
     unmet = serializers.ListField(
         child=serializers.CharField(),
-        help_text="What the intent wishes and the project does not have, in sentences.",
+        help_text="The wishes of the intent that the project does not fulfil, as sentences.",
     )
 
 
@@ -134,4 +137,4 @@ class NewProjectOut(ProjectOut):
     """A new project with its script."""
 
     script = ScriptField(allow_null=True, help_text="Null while AI is still writing it.")
-    credits_used = StrictIntegerField(help_text="0 if AI was not used, or was free.")
+    credits_used = StrictIntegerField(help_text="0 without AI, or if AI was free.")

@@ -128,10 +128,10 @@ _URL_HELP = (
 )
 _WHERE_HELP = (
     "An expression over the script's blocks, its variables, `field.<name>` and `language`, with at most 50 "
-    "names and without `answer`. It follows renamed blocks and values."
+    "names and without `answer`. Renamed blocks and values are renamed here too."
 )
 _LABEL_HELP = "The words on the button; null means `Continue`."
-_REDIRECT_HELP = "Whether pages lead there at once. A frame and the chat show the button."
+_REDIRECT_HELP = "Whether pages open the address at once. A frame and the chat show a button instead."
 
 
 class EndIn(Group):
@@ -148,7 +148,7 @@ class OtherEndIn(Element):
         max_length=MAX_END_MESSAGE,
         default=None,
         allow_null=True,
-        help_text="Words in place of the thanks, with tokens filled in.",
+        help_text="The text instead of the thanks, with tokens filled in.",
     )
     url = StrictStringField(max_length=MAX_URL, default=None, allow_null=True, help_text=_URL_HELP)
     label = StrictTextField(max_length=MAX_LABEL, default=None, allow_null=True, help_text=_LABEL_HELP)  # type: ignore[assignment]
@@ -156,9 +156,9 @@ class OtherEndIn(Element):
     screen_out = StrictBooleanField(
         default=False,
         help_text=(
-            "Whether a response that ends here is screened out: its `outcome` is `screened_out`, and only "
-            "lists and exports with that `outcome` have it. It ends once all questions are passed that "
-            "this `where`, and those before it, name. Not on polls."
+            "Whether a response with this end is screened out. Its `outcome` is `screened_out`, and only "
+            "lists and exports with this `outcome` include the response. The conversation ends when all "
+            "questions are passed that this `where` and earlier ones name. Not on polls."
         ),
     )
 
@@ -197,19 +197,22 @@ class ProjectSettingsIn(Group):
     poll_results_mode = StrictChoiceField(
         Project.PollResultsMode.values, required=False, allow_null=True, help_text="Null means `hidden`."
     )
-    reveal_results = StrictBooleanField(required=False, allow_null=True, help_text="Post a summary on close.")
+    reveal_results = StrictBooleanField(
+        required=False, allow_null=True, help_text="Whether to post a summary when the project closes."
+    )
     share_results = StrictBooleanField(
         required=False,
         help_text=(
-            "Share aggregated results with every member, and on a public page at `info.results_url`, which "
-            "stays the same."
+            "Whether to share aggregated results with every member, and on a public page at "
+            "`info.results_url`. The address stays the same."
         ),
     )
     lock_graded_answers = StrictBooleanField(
         required=False,
         help_text=(
-            "Whether an answer stays once the respondent has seen its `when_correct` or `when_incorrect`: "
-            "another one is `409` then. On by default. On polls `change_poll` decides."
+            "Whether an answer is locked once the respondent has seen its `when_correct` or "
+            "`when_incorrect`. A different answer is then `409`. On by default. On polls, `change_poll` "
+            "decides."
         ),
     )
     hidden_fields = HiddenFields(
@@ -228,9 +231,9 @@ class ProjectSettingsIn(Group):
         required=False,
         allow_null=True,
         help_text=(
-            "What respondents agree to. The request that begins a conversation must then contain "
-            '`"consent": true`. The text and the moment are kept with the response. A changed text '
-            "applies to later conversations."
+            "The text that respondents agree to. The request that begins a conversation must then contain "
+            '`"consent": true`. The response stores the text and the time. A changed text applies to later '
+            "conversations."
         ),
     )
     max_completes = StrictIntegerField(
@@ -239,9 +242,9 @@ class ProjectSettingsIn(Group):
         required=False,
         allow_null=True,
         help_text=(
-            "How many completed responses the project takes. One that is too many is `409` with the "
-            "violation code `full`, and stays partial. Deleting a response frees its place. Imports take "
-            "places, and are not refused."
+            "The limit of completed responses. A response beyond the limit is `409` with the violation "
+            "code `full`, and stays partial. A deleted response no longer counts. Imported responses "
+            "count, but are never refused."
         ),
     )
     quotas = StrictListField(
@@ -249,8 +252,8 @@ class ProjectSettingsIn(Group):
         max_length=MAX_QUOTAS,
         required=False,
         help_text=(
-            "Limits like `max_completes`, each for the responses that satisfy its `where`. Role member "
-            "reads none. On anonymous projects no quota is over answers."
+            "Limits like `max_completes`, each for the responses that satisfy its `where`. The role member "
+            "does not see quotas. On anonymous projects, quotas cannot use answers."
         ),
     )
     max_begun_per_minute = StrictIntegerField(
@@ -259,23 +262,23 @@ class ProjectSettingsIn(Group):
         required=False,
         allow_null=True,
         help_text=(
-            "How many conversations may begin in a minute on the open page before browsers do a proof of "
-            "work. Null for the limit of the installation."
+            "How many conversations may begin in a minute on the open page. Beyond this limit, browsers "
+            "must do a proof of work. Null means the limit of the installation."
         ),
     )
     advance_on_choice = StrictBooleanField(
         required=False,
         help_text=(
-            "Whether pages go on after a click or tap on one choice or a point of a scale. On by default. "
-            "Never by keyboard, from a menu, or where feedback follows."
+            "Whether a click or tap on a choice or a scale's point continues at once. On by default. Does "
+            "not apply to the keyboard, to menus, or if feedback follows."
         ),
     )
     review = StrictBooleanField(
         required=False,
         help_text=(
-            "Whether pages show all answers before the end, from where each can be changed. Off by "
-            "default; polls, the interface and the chat ignore it. A conversation that waits there has "
-            "`step` null and status `active`; `continue` completes it."
+            "Whether pages show all answers before the end for review and changes. Off by default; polls, "
+            "the interface and the chat ignore this setting. During the review, a conversation has a null "
+            "`step` and the status `active`; `continue` completes the conversation."
         ),
     )
     end = EndIn(
@@ -286,19 +289,22 @@ class ProjectSettingsIn(Group):
         max_length=MAX_ENDS,
         required=False,
         help_text=(
-            "Other ends: the first one whose `where` holds takes the place of `end`. On anonymous projects "
-            "where one has a `url`, `where` names only `field.<name>` and `language`."
+            "Other ends. The first one whose `where` is true replaces `end`. On anonymous projects, if an "
+            "end has a `url`, `where` may name only `field.<name>` and `language`."
         ),
     )
     mail_copy = StrictBooleanField(
         required=False,
-        help_text="Whether pages offer at the end to mail a copy of one's answers. Off by default. Anonymous "
-        "projects, the interface and the chat ignore it.",
+        help_text=(
+            "Whether pages offer at the end to mail respondents a copy of their answers. Off by default. "
+            "Anonymous projects, the interface and the chat ignore this setting."
+        ),
     )
     indexed = StrictBooleanField(
         required=False,
-        help_text="Whether search engines may list the page. Off by default, and without effect unless "
-        "`participation` is `open_web`.",
+        help_text=(
+            "Whether search engines may list the page. Off by default. Only for `participation` `open_web`."
+        ),
     )
     keep_responses_days = StrictIntegerField(
         min_value=1,
@@ -306,8 +312,8 @@ class ProjectSettingsIn(Group):
         required=False,
         allow_null=True,
         help_text=(
-            "Responses are deleted this many days after they were submitted, partial ones after their last "
-            "answer. Respondents are told, so the days can only be lowered once there are responses. Null "
-            "keeps them."
+            "The days until a response is deleted, from its completion or, if partial, from its last "
+            "answer. Once there are responses, the days can only be lowered, because respondents were "
+            "informed of them. Null means no deletion."
         ),
     )

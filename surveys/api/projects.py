@@ -116,10 +116,10 @@ class ProjectViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="List projects",
         description=(
-            "Returns the projects, in the order of ids unless `sort` says otherwise. A member's key sees "
-            "only active projects. To keep a copy, read all without `sort`, with the last id as `after`; "
-            "later, read what has changed with `updated_after`, from a minute before your last reading on. "
-            "The event `project.deleted` names deleted projects."
+            "Returns the projects, by default in the order of ids. A member's key sees only active "
+            "projects. To keep a copy, read all projects without `sort`, with the last id as `after`. "
+            "Later, read the changed projects with `updated_after`, set to a minute before your last "
+            "reading. The event `project.deleted` names deleted projects."
         ),
         parameters=[ListIn],
         responses=ProjectOut(many=True),
@@ -172,12 +172,13 @@ class ProjectViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Create a project",
         description=(
-            "Creates an inactive project with the `script` of the request, that of a `template`, one that "
-            "AI writes from an `intent`, or none. All errors are listed at once. With an `intent`, the "
-            "request waits for up to 60 seconds. If `script` is null then, read the project until "
-            "`generation.status` is `completed` or `failed`; a retry with the same `Idempotency-Key` joins "
-            "the running work. Too few credits are `402`, too much AI in an hour is `409` with "
-            "`Retry-After`, and a provider that fails is `503`. [More](/docs/details#create-a-project)."
+            "Creates an inactive project. Its script is the `script` of the request, a copy of a "
+            "`template`, written by AI from an `intent`, or missing. All errors are listed at once. With "
+            "an `intent`, the request waits for up to 60 seconds. If `script` is null after this time, "
+            "read the project until `generation.status` is `completed` or `failed`; a retry with the same "
+            "`Idempotency-Key` joins the running work. The response is `402` for too few credits, `409` "
+            "with `Retry-After` for too much AI within an hour, and `503` if the AI provider fails. "
+            "[More](/docs/details#create-a-project)."
         ),
         request=NewProjectIn,
         responses={201: NewProjectOut, 402: TOO_FEW_CREDITS},
@@ -234,9 +235,8 @@ class ProjectViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read a project",
         description=(
-            "Returns one project, with the status at the time of the response. Of an anonymous project "
-            "others than its creator and admins are told counts as they were last shown, until at least 5 "
-            "responses differ."
+            "Returns one project, with the status at the time of the response. On an anonymous project, "
+            "readers other than its creator and admins see older counts, until at least 5 responses differ."
         ),
         responses=ProjectOut,
         examples=[OpenApiExample("A project", examples.PROJECT, response_only=True)],
@@ -250,11 +250,12 @@ class ProjectViewSet(OwnWorkViewSet):
         request={"application/json": ref("ProjectPatch")},
         summary="Change a project",
         description=(
-            "Changes the fields in the request, as `PATCH` does; a project can be sent back as it was "
-            "read. A group changes only the fields that are sent; `null` clears `delivery`, `rewards`, "
-            "`presentation`, `scoring` and the invitation. Changing `privacy_mode` once there are "
-            "responses, or scoring while the project is active, is `409 conflict`. The outro follows "
-            "`rewards`. On the basic tier, four fields of the invitation are `403 tier_required`."
+            "Changes the fields in the request, as `PATCH` does. You can send back a project as you read "
+            "it. In a group, only the fields in the request change; `null` clears `delivery`, `rewards`, "
+            "`presentation`, `scoring` and the invitation. A change of `privacy_mode` after the first "
+            "response, or of scoring while the project is active, is `409 conflict`. A change of `rewards` "
+            "also changes the outro. On the basic tier, four fields of the invitation are `403 "
+            "tier_required`."
         ),
     )
     @once(prepare=_look_at_server)
@@ -264,7 +265,7 @@ class ProjectViewSet(OwnWorkViewSet):
     @_changes(
         operation_id="projects_patch",
         summary="Change some fields of a project",
-        description="Changes the fields in the request and leaves the others as they are, as `PUT` does.",
+        description="Changes only the fields in the request, as `PUT` does.",
     )
     @once(prepare=_look_at_server)
     def partial_update(self, request: Request, project_id: int, *, prepared: None) -> Response:
@@ -299,10 +300,10 @@ class ProjectViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Open a project",
         description=(
-            "Starts accepting responses, or waits for the time of a `scheduled` opening "
-            "(`info.scheduled_open_at`). `delivery` is merged as in `PATCH`; if it was never set, it is "
-            "`private`, `web`, and `manual` for both modes. A project that is open or pending, or has no "
-            "question, is `409 conflict`, and so is `chat` in a community that is not connected. `chat` "
+            "Starts accepting responses, now or at the time of a `scheduled` opening "
+            "(`info.scheduled_open_at`). `delivery` is merged as in `PATCH`; its defaults are `private`, "
+            "`web`, and `manual` for both modes. The response is `409 conflict` if the project is open or "
+            "pending, or has no question, and for `chat` if the community has no connected chat. `chat` "
             "without `invitation.post_channel_id` is `400 channel_required`. [What is posted in "
             "chat](/docs/details#open-a-project)."
         ),
@@ -346,9 +347,9 @@ class ProjectViewSet(OwnWorkViewSet):
         description=(
             "Copies script, settings, scoring and presentation into a new inactive project in the key's "
             "community; responses, delivery and rewards are not copied. A project of another community can "
-            "be copied while `is_cloneable` is true and it is, or has been, open with `open_web`; others "
-            "are `404`. While it is open, the copy has no correct answers, points, feedback and formulas. "
-            "[More](/docs/details#copy-a-project)."
+            "be copied while `is_cloneable` is true and if it is, or has been, open with `open_web`; "
+            "otherwise the response is `404`. A copy of another community's open project has no correct "
+            "answers, points, feedback and formulas. [More](/docs/details#copy-a-project)."
         ),
         request=CloneIn,
         responses={201: ProjectOut},

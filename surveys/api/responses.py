@@ -47,14 +47,14 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
         max_value=MAX_PAGE,
         required=False,  # without a default, because generated clients would send it beside `after`
         help_text=(
-            f"From 1, the default. Pages reach the first {responses.MAX_PAGED_ROWS:,} rows; "
-            "go on with `after`."
+            f"From 1, the default. Pages reach the first {responses.MAX_PAGED_ROWS:,} rows; for later "
+            "rows, use `after`."
         ),
     )
     after = serializers.UUIDField(
         required=False,
         help_text=(
-            "A response's id: the page starts after it in the order of this listing, at one cost at any "
+            "A response's id: the page starts after it in the order of this listing, equally fast at any "
             "depth. Without `page`."
         ),
     )
@@ -65,18 +65,22 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
     outcome = serializers.ChoiceField(
         choices=["completed", "full", "screened_out"],
         required=False,
-        help_text="Only responses with this `outcome`. Nothing else returns those that were screened out.",
+        help_text=(
+            "Only responses with this `outcome`. Without it, responses that were screened out are missing."
+        ),
     )
-    submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
-    submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
-    updated_after = UtcDateTimeField(required=False, help_text="Changed then or later.")
+    submitted_after = UtcDateTimeField(required=False, help_text="Completed at this time or later.")
+    submitted_before = UtcDateTimeField(required=False, help_text="Completed before this time.")
+    updated_after = UtcDateTimeField(required=False, help_text="Changed at this time or later.")
     provider = serializers.ChoiceField(choices=Conversation.Provider.values, required=False)
     user_id = serializers.IntegerField(
         required=False,
         min_value=0,
         max_value=MAX_ID,
-        help_text="All responses of one person. On anonymous projects, where nobody knows whose a response "
-        "is, this and the next two match nothing.",
+        help_text=(
+            "All responses of one person. On anonymous projects, `user_id`, `platform_id` and `member_id` "
+            "match nothing."
+        ),
     )
     member_id = serializers.IntegerField(
         required=False, min_value=0, max_value=MAX_ID, help_text="All responses of one member."
@@ -84,14 +88,16 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
     platform_id = StrictTextField(
         required=False,
         max_length=128,
-        help_text="All responses with this `platform_id`: an account on the chat platform, or the "
-        "`external_id` with which the conversation was begun.",
+        help_text=(
+            "All responses with this `platform_id`: an account on the chat platform, or the `external_id` "
+            "of the conversation."
+        ),
     )
     session_number = serializers.IntegerField(
         required=False,
         min_value=0,
         max_value=2**31 - 1,
-        help_text="The one response of `user_id` with this number; needs `user_id`.",
+        help_text="The response of `user_id` with this number; needs `user_id`.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -118,7 +124,7 @@ class AnswerOut(serializers.Serializer[Any]):
     block_id = serializers.IntegerField()
     value = serializers.CharField(
         allow_null=True,
-        help_text="The option's value, the number, the text; for a ranking the rank, 1 first.",
+        help_text="The option's value, the number or the text; for a ranking, the rank (1 is first).",
     )
     option_id = serializers.IntegerField(allow_null=True)
     block_name = serializers.CharField(allow_null=True)
@@ -129,13 +135,13 @@ class AnswerOut(serializers.Serializer[Any]):
     themes = serializers.ListField(
         child=serializers.CharField(),
         required=False,
-        help_text="Titles of what the answer mentions, where an analysis has read it; else left out.",
+        help_text="The titles of themes in the answer. Left out unless an analysis has read the answer.",
     )
     sentiment = serializers.ChoiceField(
         choices=SENTIMENTS,
         allow_null=True,
         required=False,
-        help_text="Beside `themes`; null if it could not be judged.",
+        help_text="Present with `themes`; null if the sentiment could not be judged.",
     )
     other_text = serializers.CharField(
         required=False,
@@ -161,8 +167,8 @@ class ScoreOut(serializers.Serializer[Any]):
 class ConsentOut(serializers.Serializer[Any]):
     """What a respondent agreed to."""
 
-    text = serializers.CharField(help_text="The project's `consent` as it was then.")
-    at = serializers.DateTimeField(help_text="On anonymous projects rounded, as other times are.")
+    text = serializers.CharField(help_text="The text of the project's `consent` at that time.")
+    at = serializers.DateTimeField(help_text="Rounded on anonymous projects, like all their times.")
 
 
 class ResponseOut(serializers.Serializer[Any]):
@@ -175,8 +181,10 @@ class ResponseOut(serializers.Serializer[Any]):
     started_at = serializers.DateTimeField()
     submitted_at = serializers.DateTimeField(allow_null=True)
     updated_at = serializers.DateTimeField(
-        help_text="When something in the response last changed: an answer, its completion, who gave it, or "
-        "what an analysis read in it. Renaming a theme does not count."
+        help_text=(
+            "When the response last changed: an answer, its completion, its respondent, or its themes and "
+            "sentiment. A renamed theme is not a change."
+        )
     )
     user_id = serializers.CharField(allow_null=True)
     platform_id = serializers.CharField(allow_null=True)
@@ -184,51 +192,51 @@ class ResponseOut(serializers.Serializer[Any]):
         choices=Conversation.Provider.choices,
         allow_null=True,
         help_text=(
-            "The source that admitted the respondent: the verified source that was asked for, else that of "
-            "their account; `import` for imported responses. On anonymous projects the only verified "
-            "source that is asked for, else `chat` or `web`."
+            "The source that admitted the respondent: the required verified source, otherwise the source "
+            "of their account; `import` for imported responses. On anonymous projects, the only required "
+            "verified source, otherwise `chat` or `web`."
         ),
     )
     metadata = serializers.DictField(
         child=serializers.CharField(),
         allow_null=True,
-        help_text="What was sent along when the conversation began; null if nothing was.",
+        help_text="The metadata from the beginning of the conversation; null without metadata.",
     )
     language = serializers.CharField(
         allow_null=True,
-        help_text=(
-            "The language in which it was asked for, such as `de`. Null where it is not known, and on "
-            "anonymous projects."
-        ),
+        help_text="The requested language, such as `de`. Null if unknown, and on anonymous projects.",
     )
     outcome = serializers.ChoiceField(
         choices=["completed", "full", "screened_out"],
         allow_null=True,
         help_text=(
-            "How it ended: `completed`, `full` (by `max_completes` or a quota), or `screened_out` (by one "
-            "of `settings.ends`); null before. The `status` of the last two is `partial`."
+            "How the response ended: `completed`, `full` (by `max_completes` or a quota), or "
+            "`screened_out` (by one of `settings.ends`); null before the end. The `status` of the last two "
+            "is `partial`."
         ),
     )
-    consent = ConsentOut(allow_null=True, help_text="Null if the project asked for none at the beginning.")
+    consent = ConsentOut(
+        allow_null=True, help_text="Null if the project had no `consent` when the conversation began."
+    )
     suspected = serializers.BooleanField(
         help_text=(
-            "Whether a program may have given it, because it was too fast for a person. It counts like "
-            "every other response."
+            "Whether a program may have given the response, because it was too fast for a person. A "
+            "suspected response counts like every other."
         )
     )
     scores = serializers.DictField(
         child=ScoreOut(),
         allow_null=True,
         help_text=(
-            "By the key of each bucket, at the end or so far; null where scoring is off, for role member, "
+            "The scores by bucket key, at the end or so far. Null if scoring is off, for the role member, "
             "and for old responses."
         ),
     )
     variables = serializers.DictField(
         child=serializers.JSONField(),
         help_text=(
-            "By the name of each calculated block: a number, a text, or null if the respondent did not come "
-            "past it. Empty for role member."
+            "The value of each calculated block by its name: a number, a text, or null if the respondent "
+            "did not reach the block. Empty for the role member."
         ),
     )
     answers = AnswerOut(many=True)
@@ -238,11 +246,13 @@ class ChangesIn(PerPageIn):
     """The position to continue from, and the amount to read."""
 
     cursor = StrictStringField(
-        required=False, max_length=500, help_text="From the previous page. Without it, the feed starts again."
+        required=False,
+        max_length=500,
+        help_text="The cursor of the previous page. Without a cursor, the feed starts again.",
     )
 
 
-@extend_schema_field({"type": "boolean", "const": True, "description": "No other change has this field."})
+@extend_schema_field({"type": "boolean", "const": True, "description": "Only a deletion has this field."})
 class AlwaysTrue(serializers.BooleanField):
     """The mark of a deletion."""
 
@@ -265,17 +275,20 @@ class ChangesOut(serializers.Serializer[Any]):
             resource_type_field_name=None,
         )
     )
-    cursor = serializers.CharField(help_text="Send it with the next request. Also there if `data` is empty.")
-    has_more = serializers.BooleanField(help_text="Whether there is more to read already.")
+    cursor = serializers.CharField(
+        help_text="Send this cursor with the next request. Present even if `data` is empty."
+    )
+    has_more = serializers.BooleanField(help_text="Whether there are more changes now.")
 
 
 _FEED = (
-    "Returns each response, for a copy of your own, whenever it has changed since you last read it, and "
-    '`{"id", "project_id", "deleted": true}` for each that was deleted, in the order of the changes. Start '
-    "without a `cursor`. Store the `cursor` of each page with your copy and send it with the next request: "
-    "at once while `has_more` is true. No change is skipped; a response may be returned again without a "
-    "change. A cursor is good for 30 days; an older one is `400` (`cursor_expired`): start again without "
-    "one, into an empty copy. [What the feed promises](/docs/keep-a-copy#what-the-feed-promises)."
+    "Returns the responses that have changed since your last request, for a copy of your own, in the order "
+    'of the changes. A deleted response is `{"id", "project_id", "deleted": true}`. Start without a '
+    "`cursor`. Store the `cursor` of each page with your copy, and send this cursor with the next request, "
+    "without a pause while `has_more` is true. No change is skipped; a response may be returned again "
+    "without a change. A cursor is valid for 30 days. An older cursor is `400` (`cursor_expired`): start "
+    "again without a cursor, into an empty copy. [What the feed "
+    "promises](/docs/keep-a-copy#what-the-feed-promises)."
 )
 _CHANGES = OpenApiExample(
     "A response and a deletion",
@@ -338,13 +351,13 @@ class ResponseViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="List responses",
         description=(
-            "Returns every conversation that has an answer or is completed; oldest first, on anonymous "
-            "projects in the order of their random ids, without `user_id`, `platform_id` and "
-            "`session_number`, and with rounded times. Every role may read the responses of a "
-            "`transparent` project; otherwise only its creator and admins may. Role member gets `404` for "
-            "a project that is not active, and reads an open poll only as its `poll_results_mode` says. "
-            "`after` shows no changes before that place: to keep a copy, read `.../responses/changes`. A "
-            f"`page` beyond {responses.MAX_PAGED_ROWS:,} rows is `400`, with the id to go on with."
+            "Returns every conversation that has an answer or is completed, oldest first. Anonymous "
+            "projects order them by random ids, with rounded times and without `user_id`, `platform_id` "
+            "and `session_number`. Every role may read a `transparent` project; others only their creator "
+            "and admins. The role member gets `404` unless the project is active, and reads an open poll "
+            "only as `poll_results_mode` allows. With `after` you miss changes of earlier responses: to "
+            f"keep a copy, read `.../responses/changes`. A `page` beyond {responses.MAX_PAGED_ROWS:,} rows "
+            "is `400`, and the error names the id for `after`."
         ),
         parameters=[ResponsesIn, field_filters.PARAMETER],
         responses=ResponseOut(many=True),
@@ -402,7 +415,7 @@ class ResponseViewSet(OwnWorkViewSet):
         operation_id="responses_changes",
         tags=[TAG],
         summary="Read what has changed in a project",
-        description=f"{_FEED} Keys that may read the listing may read this.",
+        description=f"{_FEED} Needs a key that may read the listing.",
         parameters=[ChangesIn],
         responses=ChangesOut,
         examples=[_CHANGES],
@@ -425,7 +438,7 @@ class ResponseViewSet(OwnWorkViewSet):
         operation_id="responses_all_changes",
         tags=[TAG],
         summary="Read what has changed in all projects",
-        description=(f"{_FEED} Covers the projects whose responses the key may read then."),
+        description=f"{_FEED} Covers the projects whose responses the key may read at that time.",
         parameters=[ChangesIn],
         responses=ChangesOut,
         examples=[_CHANGES],
@@ -442,7 +455,7 @@ class ResponseViewSet(OwnWorkViewSet):
         operation_id="responses_get",
         tags=[TAG],
         summary="Read a response",
-        description="Keys that may read the listing may read each of its responses.",
+        description="Returns one response. Needs a key that may read the listing.",
         responses=ResponseOut,
         examples=[OpenApiExample("A response", RESPONSE, response_only=True)],
     )
@@ -454,9 +467,9 @@ class ResponseViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Delete a response",
         description=(
-            "Deletes a response with its answers, out of all counts. On a poll this retracts the vote. The "
-            "respondent's place below `max_completes_per_user` becomes free, except on anonymous projects, "
-            "where the respondent is unknown."
+            "Deletes a response with its answers, and removes both from all counts. On a poll, this "
+            "retracts the vote. The response no longer counts towards `max_completes_per_user`, except on "
+            "anonymous projects, where the respondent is unknown."
         ),
         responses={204: None},
     )

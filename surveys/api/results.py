@@ -79,8 +79,8 @@ class FilteredResponses(FilteredByFields):
     """Which responses are counted."""
 
     status = serializers.ChoiceField(choices=STATUSES, default="all")
-    submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
-    submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
+    submitted_after = UtcDateTimeField(required=False, help_text="Completed at this time or later.")
+    submitted_before = UtcDateTimeField(required=False, help_text="Completed before this time.")
     provider = serializers.ChoiceField(choices=Conversation.Provider.values, required=False)
 
 
@@ -90,9 +90,11 @@ class WeighedResponses(FilteredResponses):
     weight_by = StrictStringField(
         required=False,
         validators=[RegexValidator(WEIGHT_BY, "must be `field.` and the name of a declared field.")],
-        help_text="`field.` and the name of a declared field, whose numbers weigh the responses: above 0 "
-        f"and at most {weights.MOST:,}. Responses without such a number are left out. For keys that may "
-        "read single responses. [What is weighted](/docs/details#weights).",
+        help_text=(
+            "`field.` and the name of a declared field, whose numbers weigh the responses: above 0 and at "
+            f"most {weights.MOST:,}. Responses without such a number are left out. Needs a key that may "
+            "read single responses. [What is weighted](/docs/details#weights)."
+        ),
     )
 
 
@@ -109,7 +111,7 @@ class CrossIn(WeighedResponses):
     """Which responses are in the table, and what divides them into rows and columns."""
 
     rows = SegmentBy(help_text="As `segment_by` of results. " + DIVISIONS)
-    columns = SegmentBy(help_text="As `rows`, and something else.")
+    columns = SegmentBy(help_text="As `rows`, with another value.")
 
 
 class FiltersOut(serializers.Serializer[Any]):
@@ -127,17 +129,17 @@ class FiltersOut(serializers.Serializer[Any]):
 
 
 class LeftOutOut(serializers.Serializer[Any]):
-    """Selected responses without a usable weight, by reason."""
+    """The numbers of selected responses without a usable weight, by reason."""
 
     missing = serializers.IntegerField()
     not_a_number = serializers.IntegerField()
-    zero = serializers.IntegerField(help_text="Also those that round to zero.")
+    zero = serializers.IntegerField(help_text="Including weights that round to zero.")
     negative = serializers.IntegerField()
     too_large = serializers.IntegerField(help_text=f"Above {weights.MOST:,}.")
 
 
 class WeightingOut(serializers.Serializer[Any]):
-    """What weighs the responses."""
+    """The weighting of the responses."""
 
     by = serializers.CharField(help_text="As in the request.")
     field = serializers.CharField(help_text="The field's name.")
@@ -150,9 +152,9 @@ class WeightingOut(serializers.Serializer[Any]):
         help_text="The largest weight of a response, in percent of the sum, with two decimals."
     )
     is_dominated = serializers.BooleanField(
-        help_text=f"Whether that is above {weights.DOMINATES:.0%}, and above {weights.TIMES_THE_MEAN} times "
-        "the mean of the weights. Somebody who answers by the page's address may have written the field "
-        "there."
+        help_text=f"Whether `largest_share` is above {weights.DOMINATES:.0%}, and the weight above "
+        f"{weights.TIMES_THE_MEAN} times the mean. A respondent may have changed the field in the page's "
+        "address."
     )
     left_out = LeftOutOut()
 
@@ -163,12 +165,12 @@ class SegmentOut(EntryOut):
 
 
 class SegmentByOut(serializers.Serializer[Any]):
-    """What segments the results. Options, points, bands, themes and declared values are listed even without
-    responses.
+    """The division of the results into segments. Options, points, bands, themes and declared values are
+    listed even without responses.
     """
 
     by = serializers.CharField(help_text="As in the request.")
-    title = serializers.CharField(help_text="In words: the prompt of a block, or the name of what divides.")
+    title = serializers.CharField(help_text="The prompt of the block, or the name of another division.")
     block_id = serializers.IntegerField(allow_null=True, help_text="Null without a question.")
     block_name = serializers.CharField(allow_null=True)
     prompt = serializers.CharField(allow_null=True)
@@ -189,9 +191,9 @@ class CrossSegmentOut(SegmentOut):
 
 
 class CrossDivisionOut(SegmentByOut):
-    """What makes the rows or the columns, in the order of `cells`."""
+    """The rows or the columns, in the order of `cells`."""
 
-    is_multiple = serializers.BooleanField(help_text="Whether a response can be in several of them.")
+    is_multiple = serializers.BooleanField(help_text="Whether a response can be in several rows or columns.")
     segments = CrossSegmentOut(many=True)
 
 
@@ -211,11 +213,11 @@ class CrossCellOut(serializers.Serializer[Any]):
 
 
 class CrossTestOut(serializers.Serializer[Any]):
-    """A test whether the rows differ by more than chance."""
+    """A test of whether the rows differ by more than chance."""
 
     name = serializers.ChoiceField(choices=["chi-squared test", chance.YATES, chance.FISHER])
     p = serializers.FloatField(min_value=0, max_value=1)
-    statistic = serializers.FloatField(allow_null=True, help_text="Chi-squared; null of Fisher's test.")
+    statistic = serializers.FloatField(allow_null=True, help_text="Chi-squared; null for Fisher's test.")
     degrees_of_freedom = serializers.IntegerField(allow_null=True)
     effect = serializers.FloatField(min_value=0, max_value=1, help_text="Cramér's V.")
     is_beyond_chance = serializers.BooleanField(help_text=f"Whether `p` is below {chance.LEVEL}.")
@@ -240,13 +242,13 @@ class CrossTableOut(serializers.Serializer[Any]):
     test = CrossTestOut(
         allow_null=True,
         help_text=(
-            "Fisher's exact test, or chi-squared. Null where a response can be in several rows or columns, "
-            "or where too few are expected. [Which test](/docs/details#tests-of-cross-tables)."
+            "Fisher's exact test, or chi-squared. Null if a response can be in several rows or columns, or "
+            "if expected counts are too small. [Which test](/docs/details#tests-of-cross-tables)."
         ),
     )
-    tested_cells = serializers.IntegerField(help_text="How many tests `differs` comes from.")
+    tested_cells = serializers.IntegerField(help_text="The number of tests for `differs`.")
     notes = serializers.ListField(
-        child=serializers.CharField(), help_text="Warnings in words, for instance of small numbers."
+        child=serializers.CharField(), help_text="Warnings as sentences, for instance about small numbers."
     )
 
 
@@ -265,7 +267,7 @@ class ResultBlockOut(AnalysisBlockOut):
 
 class FieldEntryOut(EntryOut):
     value = serializers.CharField(
-        allow_blank=True, help_text="The field's value; empty for responses that were not given one."
+        allow_blank=True, help_text="The field's value; empty for responses without a value."
     )
     label = serializers.CharField(
         allow_null=True, help_text="`Not given` for responses without a value; otherwise null."
@@ -279,8 +281,8 @@ class FieldFiguresOut(serializers.Serializer[Any]):
     weighted_count = WeightedCountField()
     distribution = FieldEntryOut(
         many=True,
-        help_text=f"The {field_counting.MAX_LISTED} most frequent values, and responses without one, most "
-        "first.",
+        help_text=f"The {field_counting.MAX_LISTED} most frequent values, and responses without a value; the "
+        "most frequent first.",
     )
     other_count = AmountField(help_text="How many responses have values that are not listed.")
 
@@ -316,7 +318,7 @@ class ResultsOut(serializers.Serializer[Any]):
 
 
 class ProjectParticipationOut(ParticipationFiguresOut):
-    """When conversations were begun and completed, and how far they came."""
+    """When conversations began and were completed, and which questions they reached."""
 
     project_id = serializers.CharField()
     filters = FiltersOut()
@@ -395,13 +397,13 @@ class ResultsViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Count the answers",
         description=(
-            "Counts distributions, statistics, rankings and where respondents left, over the selected "
-            "responses at this moment, without AI or credits; and themes, where an analysis has read "
-            "answers. Filters are those of the responses listing; `segment_by` repeats the figures for "
-            "each segment. A long count is `202` with the progress, or `503` while others are counted: ask "
-            "again after `Retry-After` seconds. Too many figures are `400` (`too_many`). Readers of shared "
-            "results (`settings.share_results`) get no filters and segments. [Limits, and who sees which "
-            "figures](/docs/details#count-the-answers)."
+            "Counts distributions, statistics, rankings, and the blocks where respondents left, over the "
+            "selected responses at this moment, without AI or credits. Counts themes if an analysis has "
+            "read the answers. Takes the filters of the responses listing; `segment_by` repeats the "
+            "figures for each segment. A long count is `202` with the progress, or `503` while other "
+            "projects are counted: repeat the request after `Retry-After` seconds. Too many figures are "
+            "`400` (`too_many`). Readers of shared results (`settings.share_results`) cannot use filters "
+            "or segments. [Limits, and who sees which figures](/docs/details#count-the-answers)."
         ),
         parameters=[ResultsIn, PARAMETER],
         responses={200: ResultsOut, 202: ResultsCountOut},
@@ -430,10 +432,10 @@ class ResultsViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Cross two questions",
         description=(
-            "Counts how many responses are in each row and each column, with shares, and whether that is "
-            "more than chance. Filters are those of results. Responses without an answer to both are not "
-            "in the table, which has at most 2,500 cells. Keys that may not read single responses get `403 "
-            "forbidden`. A long count is `202` or `503`, as of results."
+            "Counts the responses in each row and column, with shares, and tests whether they differ by "
+            "more than chance. Takes the filters of results. The table counts only responses with an "
+            "answer to both questions, and has at most 2,500 cells. Keys that may not read single "
+            "responses get `403 forbidden`. A long count is `202` or `503`, as for results."
         ),
         parameters=[CrossIn, PARAMETER],
         responses={200: CrossTableOut, 202: ResultsCountOut},
@@ -465,10 +467,11 @@ class ResultsViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Count begun and completed responses over time",
         description=(
-            "Counts how many conversations were begun and completed on each day (UTC), or in each week or "
-            "month of longer times, and how many were asked each question, answered it, and left there. "
-            "Filters are those of results. Readable by all who may read single responses. Projects with "
-            "10,000,000 responses or more are `400` (`too_large`); while others are counted, it may be `503`."
+            "Counts the conversations that began and were completed on each day (UTC), or in each week or "
+            "month of a longer time. For each question, counts the conversations that saw the question, "
+            "answered it, and left there. Takes the filters of results. Needs a key that may read single "
+            "responses. The response is `400` (`too_large`) for a project with 10,000,000 responses or "
+            "more, and may be `503` while other projects are counted."
         ),
         parameters=[FilteredResponses, PARAMETER],
         responses=ProjectParticipationOut,

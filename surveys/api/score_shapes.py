@@ -10,13 +10,14 @@ from rest_framework import serializers
 from surveys.api.analysis_shapes import AmountField, AnalysisStatsOut, EntryOut
 
 SCORES_HELP = (
-    "One for each bucket, in their order, then, if there are several, one for all of them, whose `key` is "
-    "null: the scores of completed responses, or with `status=partial` of partial ones so far. Null where "
-    "scoring is off, for role member, and on anonymous projects for readers of shared results."
+    "The scores of completed responses, or with `status=partial` the scores so far of partial responses. "
+    "The list has an entry for each bucket, in order; if there are several buckets, a last entry with a "
+    "null `key` covers all of them. Null if scoring is off, for the role member, and on anonymous projects "
+    "for readers of shared results."
 )
 VARIABLES_HELP = (
-    "One for each calculated block, in script order, over the same responses as `scores`. Empty for role "
-    "member, and on anonymous projects for readers of shared results."
+    "The values of each calculated block, in script order, over the same responses as `scores`. Empty for "
+    "the role member, and on anonymous projects for readers of shared results."
 )
 
 
@@ -70,8 +71,8 @@ class ScoreFiguresOut(AnalysisStatsOut):
     distribution = RangeOut(
         many=True,
         help_text=(
-            "Low to high: each number, if there are at most 11 different ones; otherwise at most 10 ranges "
-            "of equal width, also those between that nobody has."
+            "Low to high. Up to 11 different numbers are listed singly; more numbers are in at most 10 "
+            "ranges of equal width, including empty ranges."
         ),
     )
     max_score = serializers.FloatField(
@@ -103,8 +104,8 @@ class VariableFiguresOut(AnalysisStatsOut):
     distribution = ResultEntryOut(
         many=True,
         help_text=(
-            "Texts: the 100 most frequent ones. Numbers as in `scores`. Readers who may not read single "
-            "responses get no texts: these may be what somebody wrote."
+            "The 100 most frequent texts, or numbers as in `scores`. Readers who may not read single "
+            "responses get no texts, because respondents may have written them."
         ),
     )
 
@@ -118,9 +119,9 @@ class AnalysisVariableOut(VariableFiguresOut):
 
     block_id = serializers.IntegerField()
     name = serializers.CharField(allow_null=True, help_text="The block's name.")
-    is_text = serializers.BooleanField(help_text="Whether the block gave a text to anybody.")
+    is_text = serializers.BooleanField(help_text="Whether any value is a text.")
     other_values = serializers.IntegerField(help_text="How many different texts are not in `distribution`.")
-    other_count = AmountField(help_text="How many responses have these.")
+    other_count = AmountField(help_text="How many responses have these other values.")
 
 
 class ResultVariableOut(AnalysisVariableOut):

@@ -51,7 +51,9 @@ class ScriptQuery(serializers.Serializer[Any]):
     expand = StrictChoiceField(
         ["outro"],
         required=False,
-        help_text="`outro` includes the outro blocks that the service adds, with the XP that they give now.",
+        help_text=(
+            "`outro` includes the outro blocks that the service adds, with the XP that they award at present."
+        ),
     )
 
 
@@ -74,9 +76,11 @@ class ChangeOut(serializers.Serializer[Any]):
     block_id = serializers.IntegerField(allow_null=True, help_text="Null for an added block.")
     name = serializers.CharField()
     change = serializers.ChoiceField(choices=["added", "changed", "moved", "removed"])
-    index = serializers.IntegerField(allow_null=True, help_text="In `blocks`; null for a removed block.")
+    index = serializers.IntegerField(
+        allow_null=True, help_text="The block's index in `blocks`; null for a removed block."
+    )
     fields = serializers.ListField(  # type: ignore[assignment]
-        child=serializers.CharField(), help_text="The fields that differ, if it was changed."
+        child=serializers.CharField(), help_text="The fields that differ, for a changed block."
     )
 
 
@@ -98,27 +102,30 @@ class RevisionOut(serializers.Serializer[Any]):
 class ConvertIn(serializers.Serializer[Any]):
     format = StrictChoiceField(
         converting.FORMATS,
-        help_text=("What `content` is: [the formats](/docs/move-to-colloquy#what-to-export-elsewhere)."),
+        help_text="What `content` is: [the formats](/docs/move-to-colloquy#what-to-export-elsewhere).",
     )
     content = StrictStringField(
         allow_blank=False,
         max_length=converting.MAX_CONTENT,
-        help_text="The questionnaire as text, or as base64, which needs less room for JSON.",
+        help_text=(
+            "The questionnaire as text or base64. Base64 is shorter for a text with many characters that "
+            "JSON escapes."
+        ),
     )
 
 
 class UnmetOut(serializers.Serializer[Any]):
-    """Something that a script cannot say, or does not need."""
+    """A part of the source that a script cannot express, or does not need."""
 
-    where = serializers.CharField(help_text="The place in the source, as it counts or names it.")
+    where = serializers.CharField(help_text="The place in the source, by the source's own name or number.")
     what = serializers.CharField(help_text="What was left out or changed, in a sentence.")
 
 
 class ConvertedOut(serializers.Serializer[Any]):
-    """A questionnaire as blocks, of which nothing is saved."""
+    """A questionnaire as blocks. Nothing is saved."""
 
-    blocks = serializers.ListField(child=BlockField(), help_text="As `PUT .../script` takes them.")
-    unmet = UnmetOut(many=True, help_text="At most 200; the last one says how many more there are.")
+    blocks = serializers.ListField(child=BlockField(), help_text="The blocks to send with `PUT .../script`.")
+    unmet = UnmetOut(many=True, help_text="At most 200. If there are more, the last entry says how many.")
 
 
 def _tag_of(revision: int, *, solutions: bool) -> dict[str, str]:
@@ -147,9 +154,9 @@ class ScriptViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read the script of a project",
         description=(
-            "Returns the script. It can be sent back with `PUT` as it was read. The `ETag` is its "
-            "revision. For role member, correct answers, points, formulas, and feedback are null, "
-            "`warnings` is empty, and the `ETag` matches no `If-Match`."
+            "Returns the script. You can send it back with `PUT` as you read it. The `ETag` is its "
+            "revision. For the role member, correct answers, points, formulas and feedback are null, "
+            "`warnings` is empty, and the `ETag` cannot be used for `If-Match`."
         ),
         parameters=[ScriptQuery],
         responses={200: ref("Script")},
@@ -167,9 +174,9 @@ class ScriptViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Replace the script of a project",
         description=(
-            "Blocks and options with an id are updated, those without an id are added, and those left out "
-            "are removed. References to a renamed block are updated. A block that has answers cannot "
-            "change its type (`409 conflict`): leave it out and add another. "
+            "Replaces the script. Blocks and options with an id are updated, those without an id are "
+            "added, and missing ones are removed. References to a renamed block are updated. A block that "
+            "has answers cannot change its type (`409 conflict`): leave out the block, and add a new one. "
             f"{_WRITES}"
         ),
         request={"application/json": ref("Script")},
@@ -206,13 +213,13 @@ class ScriptViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Have AI change the script",
         description=(
-            "Proposes a changed script by an instruction, and saves nothing: write `blocks` with `PUT`, "
-            "with this `ETag` as `If-Match`. Ids stay, and so does what the instruction does not ask for. "
-            "The request waits for up to 60 seconds; then it is `503` with `Retry-After`, and the same "
-            "request with the same `Idempotency-Key` joins the running work. It costs as much as a script "
-            "from an intent, and nothing if it fails or nobody fetches it within ten minutes. An "
-            "instruction that cannot be followed is `400`; where no model is connected (`local`), it is "
-            "`409 conflict`."
+            "Returns a script that AI has changed as the instruction says, and saves nothing. To save the "
+            "script, send `blocks` with `PUT`, and the `ETag` of this response as `If-Match`. Ids and all "
+            "other parts stay the same. If the script is not ready within 60 seconds, the response is "
+            "`503` with `Retry-After`: repeat the request with the same `Idempotency-Key`. The price is "
+            "that of a script from an intent; a failed or unfetched script (after ten minutes) is free. An "
+            "instruction that AI cannot follow is `400`. Without a model (`local`), the response is `409 "
+            "conflict`."
         ),
         request=RevisionIn,
         responses={200: RevisionOut, 402: TOO_FEW_CREDITS},
@@ -238,10 +245,11 @@ class ScriptViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Convert a questionnaire of another system",
         description=(
-            "Returns the blocks of a questionnaire, and saves nothing: write `blocks` with `PUT "
-            ".../script`, or as the `script` of a new project. `unmet` names what a script cannot say. A "
-            "content that is not of its format is `400` naming `content`; while others are being "
-            "converted, it is `503`. [Formats, and what changes on the way](/docs/move-to-colloquy)."
+            "Converts a questionnaire to blocks, and saves nothing. To save the blocks, send `blocks` with "
+            "`PUT .../script`, or as the `script` of a new project. `unmet` lists the parts that a script "
+            "cannot express. Content that does not fit its format is `400` naming `content`. While others "
+            "convert questionnaires, the response may be `503`. [Formats, and what changes on the "
+            "way](/docs/move-to-colloquy)."
         ),
         request=ConvertIn,
         responses={200: ConvertedOut},
@@ -259,7 +267,7 @@ class ScriptViewSet(OwnWorkViewSet):
         operation_id="blocks_get",
         tags=[TAG],
         summary="Read one block",
-        description="Returns a block as it is in the script; the `ETag` is the script's revision.",
+        description="Returns one block of the script. The `ETag` is the script's revision.",
         responses={200: ref("Block")},
         examples=[OpenApiExample("A block", examples.BLOCK, response_only=True)],
     )
@@ -272,8 +280,8 @@ class ScriptViewSet(OwnWorkViewSet):
     @_changes_block(
         operation_id="blocks_patch",
         description=(
-            "Fields that are not sent stay as they are, null clears a field, and lists are replaced. "
-            f"`position` moves the block. {_WRITES}"
+            "Changes the fields in the request: null clears a field, and a list is replaced. `position` "
+            f"moves the block. {_WRITES}"
         ),
     )
     @once

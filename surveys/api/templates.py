@@ -92,8 +92,8 @@ class TemplateViewSet(CommunityViewSet):
         summary="List templates",
         description=(
             "Returns ready-made surveys and polls in English, sorted by category and name. To create a "
-            "project from one, send its id as `template` to `POST .../projects`. If no language model is "
-            "connected, an `intent` selects and fills in the best matching template."
+            "project from one, send its id as `template` to `POST .../projects`. Without a language model, "
+            "an `intent` selects and fills in the template that matches best."
         ),
         parameters=[TemplatesIn],
         responses=TemplateOut(many=True),
@@ -111,8 +111,9 @@ class TemplateViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Read a template",
         description=(
-            "Includes the script, whose prompts use a general phrase such as `our community` in place of a "
-            "topic. The template can be sent to `POST .../projects` as it is, or changed first."
+            "Returns one template with its script. Its prompts use a general phrase, such as `our "
+            "community`, instead of a topic. You can send the script to `POST .../projects` unchanged, or "
+            "change it first."
         ),
         responses=TemplateWithScriptOut,
         examples=[OpenApiExample("A poll with its script", EXAMPLE_WITH_SCRIPT, response_only=True)],

@@ -37,10 +37,10 @@ class DeliveriesIn(PageIn):
     )
     after = serializers.UUIDField(
         required=False,
-        help_text="A delivery's id: the page starts after it, at one cost at any depth. Without `page`.",
+        help_text="A delivery's id: the page starts after it, equally fast at any depth. Without `page`.",
     )
-    since = UtcDateTimeField(required=False, help_text="Made then or later.")
-    until = UtcDateTimeField(required=False, help_text="Made before then.")
+    since = UtcDateTimeField(required=False, help_text="Created at this time or later.")
+    until = UtcDateTimeField(required=False, help_text="Created before this time.")
     status = serializers.ChoiceField(choices=Delivery.Status.values, required=False)
     event_type = serializers.ChoiceField(choices=EventType.values, required=False)
 
@@ -80,7 +80,7 @@ class DeliveryOut(serializers.Serializer[Delivery]):
     )
     created_at = serializers.DateTimeField()
     error = serializers.CharField(
-        allow_null=True, help_text="A sentence that says why the last attempt got no response."
+        allow_null=True, help_text="Why the last attempt got no response, in a sentence."
     )
 
 
@@ -120,8 +120,9 @@ class DeliveryViewSet(CommunityViewSet):
         tags=[TAG],
         summary="List a webhook's deliveries",
         description=(
-            "Returns the deliveries, newest first: one event for one webhook, with the outcome of its last "
-            "attempt. Deliveries about responses to anonymous projects have random ids and rounded times."
+            "Returns the deliveries, newest first. Each delivery is one event for one webhook, with the "
+            "outcome of its last attempt. Deliveries about responses to anonymous projects have random ids "
+            "and rounded times."
         ),
         parameters=[DeliveriesIn],
         responses=DeliveryOut(many=True),
@@ -158,7 +159,10 @@ class DeliveryViewSet(CommunityViewSet):
         operation_id="deliveries_get",
         tags=[TAG],
         summary="Read a delivery",
-        description="Includes `payload`, the body that every attempt sends, which is kept for 30 days.",
+        description=(
+            "Returns a delivery with its attempts and its `payload`, the body that every attempt sends. "
+            "The payload is deleted after 30 days."
+        ),
         responses=WholeDeliveryOut,
         examples=[
             OpenApiExample(
@@ -179,9 +183,9 @@ class DeliveryViewSet(CommunityViewSet):
         summary="Deliver again",
         description=(
             "Creates a new delivery of the same event to the same webhook, with the same `webhook-id` and "
-            "a new series of attempts, whatever the earlier one's status, and while the webhook is off. "
-            "Once it arrives, earlier deliveries of the event are `delivered` too. `409 conflict` if the "
-            "body has been deleted, 30 days after the event."
+            "a new series of attempts. The status of the earlier delivery does not matter, and the webhook "
+            "may be off. Once the new delivery arrives, earlier deliveries of the event are `delivered` "
+            "too. If the body has been deleted (after 30 days), the response is `409 conflict`."
         ),
         request=None,
         responses={201: DeliveryOut},

@@ -24,15 +24,16 @@ class EventsIn(PerPageIn):
 
     after = serializers.UUIDField(
         required=False,
-        help_text="An event's id: the page starts after it in the order of this list, at one cost at any "
-        "depth.",
+        help_text=(
+            "An event's id: the page starts after it in the order of this list, equally fast at any depth."
+        ),
     )
     order = StrictChoiceField(
         choices=["asc", "desc"], default="desc", help_text="Oldest first, or newest first."
     )
     type = serializers.ChoiceField(choices=EventType.values, required=False)
-    since = UtcDateTimeField(required=False, help_text="Emitted then or later.")
-    until = UtcDateTimeField(required=False, help_text="Emitted before then.")
+    since = UtcDateTimeField(required=False, help_text="Of this time or later.")
+    until = UtcDateTimeField(required=False, help_text="Of an earlier time.")
 
 
 class EventOut(serializers.Serializer[Any]):
@@ -40,7 +41,7 @@ class EventOut(serializers.Serializer[Any]):
 
     id = serializers.UUIDField(help_text="Also the header `webhook-id` of its deliveries.")
     type = serializers.ChoiceField(choices=EventType.values)
-    timestamp = serializers.DateTimeField(help_text="When it happened.")
+    timestamp = serializers.DateTimeField(help_text="When the event happened.")
     api_version = serializers.ChoiceField(choices=[API_VERSION])
     community_id = serializers.CharField()
     data = serializers.DictField(  # type: ignore[assignment]  # the name is public, and hides DRF's
@@ -60,10 +61,11 @@ class EventViewSet(CommunityViewSet):
         summary="List events",
         description=(
             "Returns the events of the last 30 days, as webhooks receive them. To poll, send `order=asc` "
-            "and `since`, then the id of the last event as `after`, at once while `has_more` is true. An "
-            "event may still appear before one that you have read: read the last minutes again by `since` "
-            "from time to time, and skip the ids that you know. If `after` is no longer kept, it is `400`: "
-            "begin again with `since`. [The order, and anonymous projects](/docs/details#list-events)."
+            "and `since`; then send the id of the last event as `after`, without a pause while `has_more` "
+            "is true. An event may appear late, before events that you have read: read the last minutes "
+            "again by `since` from time to time, and skip the ids that you know. If the event `after` has "
+            "been deleted, the response is `400`: begin again with `since`. [The order, and anonymous "
+            "projects](/docs/details#list-events)."
         ),
         parameters=[EventsIn],
         responses=EventOut(many=True),

@@ -55,8 +55,8 @@ class ChangedWebhookIn(serializers.Serializer[Any]):
         max_length=1000,
         required=False,
         help_text=(
-            "Events about projects, their responses and analyses are sent for these alone, other events "
-            "all the same. Null means all projects."
+            "Events about projects, responses and analyses are sent only for these projects; other events "
+            "are always sent. Null means all projects."
         ),
     )
     name = StrictTextField(max_length=200, allow_null=True, required=False)
@@ -104,7 +104,7 @@ class WebhookOut(serializers.Serializer[Webhook]):
     disabled_reason = serializers.ChoiceField(
         choices=Webhook.DisabledReason.choices,
         allow_null=True,
-        help_text="Why the service switched the webhook off; null if it did not.",
+        help_text="Why the service switched the webhook off; otherwise null.",
     )
 
 
@@ -112,10 +112,16 @@ class RedeliverIn(serializers.Serializer[Any]):
     """The deliveries to send again, by the time when they were made."""
 
     since = UtcDateTimeField(
-        help_text="Made then or later. Of events about responses to anonymous projects, whose times are "
-        "rounded, also those of the whole hour (or day)."
+        help_text=(
+            "Created at this time or later. For responses to anonymous projects, whose times are rounded, "
+            "includes the whole hour (or day)."
+        )
     )
-    until = UtcDateTimeField(required=False, allow_null=True, help_text="Made before then; null means now.")
+    until = UtcDateTimeField(
+        required=False,
+        allow_null=True,
+        help_text="Created before this time; null means now.",
+    )
     status = StrictChoiceField(
         choices=[Delivery.Status.FAILED, Delivery.Status.ABANDONED, Delivery.Status.DELIVERED],
         required=False,
@@ -134,7 +140,7 @@ class RedeliverIn(serializers.Serializer[Any]):
 
 class RedeliveredOut(serializers.Serializer[Any]):
     count = serializers.IntegerField(
-        min_value=0, help_text="How many events wait to be sent again, those from an earlier request too."
+        min_value=0, help_text="How many events wait to be sent again, including those of earlier requests."
     )
 
 
@@ -180,9 +186,10 @@ class WebhookViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Register a webhook",
         description=(
-            "Sends the community's `events` to `url` from now on. Only this response contains `secret`, "
-            "which verifies signatures. A URL with a private address is refused. A community can have 20 "
-            "webhooks: one more is `409 conflict`. [Webhooks](/docs/receive-webhooks)."
+            "Registers a webhook: from now on, the community's `events` are sent to `url`. Only this "
+            "response contains `secret`, which verifies signatures. A URL with a private address is "
+            "refused. A community can have 20 webhooks; one more is `409 conflict`. "
+            "[Webhooks](/docs/receive-webhooks)."
         ),
         request=NewWebhookIn,
         responses={201: NewWebhookOut},
@@ -202,10 +209,7 @@ class WebhookViewSet(CommunityViewSet):
         operation_id="webhooks_get",
         tags=[TAG],
         summary="Read a webhook",
-        description=(
-            "Returns one webhook. `disabled_reason` says why the service switched the webhook off; otherwise "
-            "it is null."
-        ),
+        description="Returns one webhook.",
         responses=WebhookOut,
         examples=[OpenApiExample("A webhook", examples.WEBHOOK, response_only=True)],
     )
@@ -218,9 +222,9 @@ class WebhookViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Change a webhook",
         description=(
-            "Changes the fields that are sent. A new `url`, or `is_active` true, resets the count of "
-            "failures and `disabled_reason`. When a webhook is switched on again, deliveries that are due "
-            "are sent while their bodies are kept; events that happened while it was off are not."
+            "Changes the fields in the request. A new `url`, or `is_active` true, resets the count of "
+            "failures and `disabled_reason`. A webhook that is switched on again gets its pending "
+            "deliveries whose bodies still exist, but no events from the time when it was off."
         ),
         request=ChangedWebhookIn,
         responses=WebhookOut,
@@ -244,9 +248,7 @@ class WebhookViewSet(CommunityViewSet):
         operation_id="webhooks_delete",
         tags=[TAG],
         summary="Delete a webhook",
-        description=(
-            "Deletes the webhook and its deliveries. Nothing more is sent, not even deliveries that are due."
-        ),
+        description="Deletes the webhook and its deliveries. Pending deliveries are not sent any more.",
         responses={204: None},
     )
     @once
@@ -261,9 +263,9 @@ class WebhookViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Rotate a webhook's secret",
         description=(
-            "Returns a new `secret`. The old one also signs for 24 hours, or until the next rotation: "
-            "`webhook-signature` contains a signature by each, separated by a space, so that the receiver "
-            "can switch over without losing events."
+            "Returns a new `secret`. The old secret also signs for 24 hours, or until the next rotation. "
+            "`webhook-signature` then contains two signatures, separated by a space: the receiver can "
+            "change its secret without losing events."
         ),
         request=None,
         responses=NewWebhookOut,
@@ -303,11 +305,11 @@ class WebhookViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Deliver many again",
         description=(
-            "Sends the events again whose deliveries were made in a range of time, oldest first, up to 20 "
-            "a second, each once. Without `status` these are the deliveries that did not arrive; "
-            "`delivered` is for an endpoint that lost them. The `webhook-id` stays. Events that are on "
-            "their way are left out. Works while the webhook is off. Bodies are kept for 30 days. More "
-            "than 1,000 events are `409 conflict`: choose a shorter time."
+            "Sends the events of a range of time again, oldest first, at most 20 a second, each event "
+            "once. Without `status`, sends the events that did not arrive; `delivered` sends events that "
+            "arrived but that your endpoint lost. The `webhook-id` stays the same. Events that are being "
+            "delivered are left out. The webhook may be off. Bodies exist for 30 days. More than 1,000 "
+            "events are `409 conflict`: choose a shorter range."
         ),
         request=RedeliverIn,
         responses={202: RedeliveredOut},

@@ -31,7 +31,7 @@ class AchievementOut(serializers.Serializer[Any]):
 
     id = serializers.CharField(help_text="Its number in the community; `achievement_id` refers to it.")
     name = serializers.CharField()
-    image_url = serializers.URLField(help_text="Its own picture, or a generated badge if it has none.")
+    image_url = serializers.URLField(help_text="Its picture; without one, a generated badge.")
     role_id = serializers.CharField(
         allow_null=True, help_text="The role granted with it on the chat platform."
     )
@@ -49,8 +49,8 @@ class AchievementViewSet(CommunityViewSet):
         summary="List achievements",
         description=(
             "Returns all achievements of the community, ordered by number. A project that grants its own "
-            "achievement also names it. A script may grant further numbers; until somebody names them they "
-            "are called `Achievement <number>`."
+            "achievement also names it. A script may grant further numbers; they are called `Achievement "
+            "<number>` until somebody names them."
         ),
         parameters=[PageIn],
         responses=AchievementOut(many=True),

@@ -68,10 +68,9 @@ class LedgerViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Read a member's XP ledger",
         description=(
-            "Returns the ledger, newest entry first. Every key may read the ledger of its own user's member; "
-            "only admins may read the ledgers of others. Entries of anonymous projects have no session "
-            "number, their time is cut to the day, and they are added once the hour (or day) of the answer "
-            "is over."
+            "Returns the ledger, newest entry first. Every key may read the ledger of its own user's "
+            "member; only admins may read the ledgers of others. Entries of anonymous projects have no "
+            "session number and no time of day, and are added after the hour (or day) of the answer."
         ),
         parameters=[PageIn],
         responses=XpEntryOut(many=True),
@@ -89,10 +88,11 @@ class LedgerViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Give or take XP by hand",
         description=(
-            f"Gives a member XP, or takes it. `amount` is at most {MAX_XP_PER_AWARD:,} in either direction. "
-            "A deduction stops at 0: `delta` is the actual change, and an entry is written even if that is "
-            "0. The entry's kind is `admin_manual`, and its `actor_name` is the user of the key. "
-            "`409 conflict` if the member has left or the community's `use_xp` is false."
+            f"Gives XP to a member, or takes XP away. `amount` is from -{MAX_XP_PER_AWARD:,} to "
+            f"{MAX_XP_PER_AWARD:,}. A deduction stops at 0: `delta` is the actual change, and an entry is "
+            "written even if `delta` is 0. The entry's kind is `admin_manual`, and its `actor_name` is "
+            "the user of the key. The response is `409 conflict` if the member has left or the "
+            "community's `use_xp` is false."
         ),
         request=AwardIn,
         responses={201: AwardOut},

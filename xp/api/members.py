@@ -51,8 +51,10 @@ class NewMemberIn(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
         allow_blank=False,
-        help_text="Their account on the chat platform. Your word alone until the owner signs in with it "
-        "or acts in your community; then they are this member.",
+        help_text=(
+            "The member's account on the chat platform. The account is unproven until its owner signs in "
+            "with it or acts in your community; then the owner becomes this member."
+        ),
     )
 
 
@@ -85,7 +87,7 @@ class MemberIn(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
         allow_blank=False,
-        help_text="Their account on the chat platform; null takes it away.",
+        help_text="The member's account on the chat platform; null removes the account.",
     )
 
 
@@ -104,7 +106,7 @@ class MembersIn(KeysetIn):
     search = StrictTextField(
         max_length=200,
         required=False,
-        help_text="Part of the nick or name, ignoring case; or a member's complete id.",
+        help_text="A part of the nick or name, in any case, or a member's complete id.",
     )
     user_id = serializers.IntegerField(
         required=False, min_value=0, max_value=MAX_ID, help_text="The member with this `user_id`."
@@ -116,9 +118,9 @@ class MembersIn(KeysetIn):
         choices=list(members.SORTS),
         default="id",
         help_text=(
-            "`id`: in the order of ids. `rank`: most XP first, members who have left last; not with `after`. "
-            "`name`: by nick, or by name if there is no nick, ignoring case. `joined_at`: earliest first. "
-            "Null values come last, equal ones in the order of ids."
+            "`id`: in the order of ids. `rank`: most XP first, members who have left last; not with "
+            "`after`. `name`: by nick, or by name if there is no nick, ignoring case. `joined_at`: "
+            "earliest first. Null values come last; members with equal values are in the order of ids."
         ),
     )
 
@@ -163,9 +165,9 @@ class MemberViewSet(CommunityViewSet):
         summary="List members",
         description=(
             "Returns all members, including those who have left (see `left_at`). In the order of ranks, "
-            "members change places while you read. To keep a copy, read all without `sort`, with the last id "
-            "as `after`; later, read who has changed with `updated_after`, from a minute before your last "
-            "reading on. The event `member.erased` names erased members."
+            "members may move between pages while you read. To keep a copy, read all members without "
+            "`sort`, with the last id as `after`. Later, read the changed members with `updated_after`, "
+            "set to a minute before your last reading. The event `member.erased` names erased members."
         ),
         parameters=[MembersIn],
         responses=MemberOut(many=True),
@@ -193,7 +195,7 @@ class MemberViewSet(CommunityViewSet):
         operation_id="members_get",
         tags=[TAG],
         summary="Read a member",
-        description="Returns one member, also one who has left.",
+        description="Returns one member, even if the member has left.",
         responses=MemberOut,
         examples=[OpenApiExample("A member", MEMBER_EXAMPLE, response_only=True)],
     )
@@ -205,10 +207,10 @@ class MemberViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Add members",
         description=(
-            "Adds one member, or up to 100 at once as `members`; one fault refuses all of them. A member "
-            "who has the `platform_id` already is returned unchanged: one alone with `200`, many with "
-            "`201` if at least one is new. What you read about a person is what you wrote, until they sign "
-            "in or act in your community; `user_id` may change then."
+            "Adds one member, or up to 100 at once as `members`; one fault refuses all of them. If a "
+            "member has the `platform_id` already, this member is returned unchanged. The response is "
+            "`201` if at least one member is new, otherwise `200`. A person's data is as you sent it until "
+            "the person signs in or acts in your community; `user_id` may change then."
         ),
         request=PolymorphicProxySerializer(
             component_name="NewMemberOrMembers",
@@ -255,10 +257,10 @@ class MemberViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Change a member",
         description=(
-            "Changes what is sent. `409 conflict` for a member who has left, for the access of the only "
-            "admin, and for a `platform_id` that another member has, or of a person who signs in or has "
-            "acted in your chat. A lower access ends the invitations that the admin sent and may no longer "
-            "give."
+            "Changes the fields in the request. The response is `409 conflict` for a member who has left, "
+            "for the access of the only admin, and for a `platform_id` that another member has or that "
+            "belongs to a person who signs in or has acted in your chat. If an admin gets a lower access, "
+            "the invitations that they may no longer give end."
         ),
         request=MemberIn,
         responses=MemberOut,

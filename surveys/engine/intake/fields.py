@@ -131,7 +131,7 @@ OPTION = ObjectType(
         ),
         "value": FieldSpec(
             TextType(MAX_VALUE, minimum=1),
-            "The text that is stored and that logic compares. On scale blocks the number of the point.",
+            "The text that is stored and that logic compares; on scales, the number of the point.",
             nullable=False,
             required=True,
             example="Yes",
@@ -142,7 +142,7 @@ OPTION = ObjectType(
         ),
         "score_values": FieldSpec(
             WeightsType(),
-            "Points by bucket key. Ignored, and absent from reads, while scoring is off.",
+            "Points by bucket key. While scoring is off, they are ignored, and missing in reads.",
             example={"score": 10},
         ),
         "display_order": FieldSpec(
@@ -154,8 +154,8 @@ OPTION = ObjectType(
         ),
         "is_exclusive": FieldSpec(
             BooleanType(),
-            "On `multi_punch`: the option cannot be chosen with others, such as “None of these”. Alone it "
-            "satisfies `min`. It remains at the end of a shuffle.",
+            "On `multi_punch`: the option cannot be chosen with others, such as “None of these”. An "
+            "exclusive option satisfies `min` alone, and stays at the end of a shuffle.",
         ),
         "is_other": FieldSpec(
             BooleanType(),
@@ -164,14 +164,14 @@ OPTION = ObjectType(
         ),
         "image_url": FieldSpec(
             _PICTURE,
-            "On choices and rankings: a picture that pages draw with the label, from our copy. At most 30 "
-            "options of a block and 200 of a script have pictures.",
+            "On choices and rankings: a picture that pages show with the label. Respondents see the "
+            "service's copy. At most 30 options of a block and 200 of a script have pictures.",
             example="https://example.com/knight.png",
         ),
         "image_alt": FieldSpec(
             _text(MAX_LABEL),
-            "What the picture shows beside what the label says, for people who do not see it. Null or blank: "
-            "the label says enough.",
+            "What the picture shows, if the label does not say so, for people who cannot see it. Null or "
+            "blank: the label is enough.",
         ),
     },
     "A choice, an item of a ranking, or the presentation of one scale point.",
@@ -200,9 +200,9 @@ ACTION_CONFIG = ObjectType(
     {
         "xp_amount": FieldSpec(
             IntegerType(0, MAX_XP),
-            "The XP that `give_xp` awards, which needs this or `source_key`. In a script that a creator "
-            "writes, all `give_xp` blocks give at most 1,000 in one completion (an operator may set "
-            "another limit).",
+            "The XP that `give_xp` awards. `give_xp` needs either this field or `source_key`. In a "
+            "creator's script, all `give_xp` blocks together give at most 1,000 XP in one completion (an "
+            "operator may set another limit).",
             example=50,
         ),
         "source_key": FieldSpec(
@@ -229,7 +229,8 @@ CONTINUE = ObjectType(
         ),
         "pause": FieldSpec(
             IntegerType(1, MAX_PAUSE),
-            "Seconds, or longer where reading takes longer; required with `pause`, unused with `click`.",
+            "The least number of seconds; long texts get more time for reading. Required with `pause`, "
+            "unused with `click`.",
             example=5,
         ),
         "label": FieldSpec(_text(80), "The button's label; used with `click`.", example="Go on"),
@@ -264,24 +265,24 @@ BLOCK = ObjectType(
         ),
         "prompt": FieldSpec(
             TextType(MAX_PROMPT),
-            "The text shown; empty only on a `calculated_block`. A little Markdown is drawn: `**bold**`, "
-            "`*italics*`, `[links](https://example.org)`, lists. The value of a token has at most 500 "
-            "characters, the text with all values 8,000.",
+            "The text shown; empty only on a `calculated_block`. Some Markdown is supported: `**bold**`, "
+            "`*italics*`, `[links](https://example.org)`, lists. A token's value has at most 500 "
+            "characters; the text with all values has at most 8,000.",
             nullable=False,
             required=True,
             example="Do you play e4?",
         ),
         "description": FieldSpec(
             _text(MAX_DESCRIPTION),
-            "Smaller text below the prompt, for what helps to answer. Its tokens are filled in like those of "
-            "the prompt, within the same limits.",
+            "A smaller text below the prompt that helps to answer. Tokens and limits are as for the prompt.",
             example="Think of the last four weeks.",
             only_on=QUESTIONS | STATEMENTS,
         ),
         "group": FieldSpec(
             _text(MAX_GROUP),
-            "A title that neighbouring blocks of the same type and with equal options, or the same points, "
-            "share. Pages ask them on one screen, with a row for each. It has no tokens.",
+            "A title that neighbouring blocks share. These blocks have the same type, and equal options or "
+            "the same points. Pages show them on one screen, with a row for each block. The title has no "
+            "tokens.",
             example="How satisfied are you with …",
             only_on=GROUPED,
         ),
@@ -298,21 +299,22 @@ BLOCK = ObjectType(
         ),
         "image_url": FieldSpec(
             _PICTURE,
-            "A picture above the prompt. It is fetched once, and respondents see our copy.",
+            "A picture above the prompt. The service fetches the picture once, and respondents see this "
+            "copy.",
             example="https://example.com/a.png",
         ),
         "image_alt": FieldSpec(
             _text(MAX_LABEL),
-            "What `image_url` shows, for people who do not see it. Null or blank: the picture only "
-            "decorates, and screen readers pass over it.",
+            "What `image_url` shows, for people who cannot see the picture. Null or blank: a decoration, "
+            "which screen readers skip.",
             example="A chess board after the first move",
         ),
         "thumbnail_url": FieldSpec(_PICTURE, "A small picture at the top right."),
         "thumbnail_alt": FieldSpec(_text(MAX_LABEL), "The same for `thumbnail_url`."),
         "video_url": FieldSpec(
             TextType(2_048, empty_is_null=True, verbatim=True, check=_video_problem, format="uri"),
-            "A video on YouTube or Vimeo, by the address of its page. Pages load it once the respondent "
-            "presses a button. In chat it is a link.",
+            "The address of a video's page on YouTube or Vimeo. Pages load the video when the respondent "
+            "presses a button; the chat shows a link.",
             example="https://www.youtube.com/watch?v=aqz-KE-bpKQ",
             only_on=frozenset({"content_block"}),
         ),
@@ -346,7 +348,7 @@ BLOCK = ObjectType(
             example="email",
             only_on=frozenset({"open_text"}),
         ),
-        "required": FieldSpec(BooleanType(), "Whether an answer is needed to continue. Null means optional."),
+        "required": FieldSpec(BooleanType(), "Whether the respondent must answer. Null means optional."),
         "precondition": FieldSpec(
             _LOGIC,
             "A hide expression: if it is true, the block is skipped.",
@@ -366,22 +368,22 @@ BLOCK = ObjectType(
         ),
         "correct_answer_ids": FieldSpec(
             ListType(IntegerType(1, MAX_ID), MAX_OPTIONS),
-            "The ids of the correct options; an answer of several is right if it chooses exactly these. "
-            "Graded only if scoring is enabled.",
+            "The ids of the correct options. An answer with several options is correct if it has exactly "
+            "these. Graded only if scoring is enabled.",
             only_on=CHOICES | SCALES,
             example=[311],
         ),
         "correct_answer_index": FieldSpec(
             IntegerType(0, MAX_MENU_OPTIONS - 1),
-            "The correct option's index in the `options` sent with it, for the first write. Of several the "
-            "first. Ignored beside `correct_answer_ids`.",
+            "The correct option's index in the `options` of the same request, for the first write; the "
+            "first of several. Ignored if `correct_answer_ids` is sent.",
             only_on=CHOICES | SCALES,
             deprecated=True,
         ),
         "correct_answer_indexes": FieldSpec(
             ListType(IntegerType(0, MAX_MENU_OPTIONS - 1), MAX_OPTIONS),
-            "The indexes of the correct options in the `options` sent with them, for the first write. "
-            "Ignored beside `correct_answer_ids`.",
+            "The indexes of the correct options in the `options` of the same request, for the first write. "
+            "Ignored if `correct_answer_ids` is sent.",
             only_on=CHOICES | SCALES,
             example=[0, 2],
         ),
