@@ -13,14 +13,19 @@ from heapq import nlargest
 from django.contrib import admin
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import timezone
 
-from communities.ground.actors import Role
+from communities.ground.actors import Actor, Role
+from communities.ground.words import plural
 from communities.models import Community
 from communities.staff import acting
+from communities.staff.home import Attention, add_attention
 from communities.staff.pages import Nav, staff_page
 
 SHOWN_FOR = timedelta(days=30)
+RECENTLY = timedelta(days=7)
+WITH_OWN_WORDS = ("Webhook", "Discord")  # kinds for which the home page has sentences of their own
 MOST_OF_ONE_KIND, MOST = 50, 100
 
 
@@ -53,6 +58,18 @@ def newest(community_id: int | None, *, at: datetime) -> Sequence[Failure]:
     """The newest failures, at most MOST."""
     found = (each for source in _sources for each in source(community_id, at - SHOWN_FOR))
     return nlargest(MOST, found, key=lambda each: each.at)
+
+
+@add_attention
+def recent_failures(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
+    """The number of other failures of the last seven days (rule 12.953)."""
+    if not actor.is_admin:
+        return []
+    at = timezone.now()
+    failures = newest(actor.community_id, at=at)
+    count = sum(each.at >= at - RECENTLY and each.kind not in WITH_OWN_WORDS for each in failures)
+    text = f"{plural(count, 'task')} in the background failed this week."
+    return [Attention(text, reverse("admin:failed-work"))] if count else []
 
 
 @staff_page("failed-work", Nav("Failed work", "health", 66), least=Role.ADMIN)

@@ -19,7 +19,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from communities.ground.actors import Actor
+from communities.ground.actors import Actor, Level
 from communities.ground.errors import Refusal
 from communities.ground.rounding import Rounding
 from communities.staff import acting
@@ -107,7 +107,7 @@ class ProjectPage:
                     "is_here": tab == self.tab,
                 }
                 for tab in TABS
-                if _opens(tab, self.actor, self.project)
+                if _shows(tab, self.actor, self.project)
             ],
         }
         return TemplateResponse(request, template, {**frame, **context}, status=status)
@@ -130,9 +130,17 @@ def _opens(tab: str, actor: Actor, project: Project) -> bool:
     return tab in SELECTING or access.may_read_solutions(actor=actor, project=project)
 
 
+def _shows(tab: str, actor: Actor, project: Project) -> bool:
+    """Whether a tab stands above the project: it opens, and does not only say who may read it."""
+    may = {"responses": access.may_read_people, "history": access.may_own}.get(tab)
+    return _opens(tab, actor, project) and (may is None or may(actor=actor, project=project))
+
+
 def first_address(actor: Actor, project: Project) -> str:
-    """The address of the first tab that opens for an actor who may see the project."""
-    return address_of(project.pk, next(tab for tab in TABS if _opens(tab, actor, project)))
+    """The address of the tab that a list leads to: the results for a reader of results, else the first."""
+    is_reader = access.level_of(actor=actor, project=project) == Level.READ
+    tabs = ["results"] if is_reader else (tab for tab in TABS if _shows(tab, actor, project))
+    return address_of(project.pk, next(iter(tabs)))
 
 
 def open_project(request: HttpRequest, project_id: int, *, tab: str) -> ProjectPage:

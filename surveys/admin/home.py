@@ -64,9 +64,11 @@ def low_credits(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
 
 @add_cards
 def recent_projects(request: HttpRequest, actor: Actor) -> Sequence[Card]:
-    """The newest projects that the actor may see."""
+    """The newest projects that the actor may see; those to which they were given access come first."""
     at = timezone.now()
-    newest = list(lookup.visible(actor=actor, at=at).order_by("-created_at", "-pk")[:RECENT])
+    visible = lookup.visible(actor=actor, at=at).order_by("-created_at", "-pk")
+    newest = list(visible.filter(pk__in=actor.grants)[:RECENT]) if actor.grants else []
+    newest += visible.exclude(pk__in=actor.grants)[: RECENT - len(newest)]
     figures = figures_of(newest, actor, at)
     projects = [
         {

@@ -324,7 +324,7 @@ def test_somebody_who_is_signed_in_joins_on_the_page(boss: Caller) -> None:
     ("grant", "words"),
     [
         (Grant(Level.READ), "You could read the results of all its projects."),
-        (Grant(Level.READ, 7), "You could read one of its projects."),
+        (Grant(Level.READ, 7), "You could read the results of one of its projects."),
         (Grant(Level.EDIT, 7), "You could change one of its projects."),
         (Grant(Level.OWN, 7), "One of its projects would be yours, too."),
         (None, ""),

@@ -21,7 +21,7 @@ AS = {"member": "a member", "creator": "a creator", "admin": "an admin"}
 # An invitation may give access to projects, too: the sentence for each level. Strangers do not read the name
 # of a project.
 GIVES = {
-    "read": "You could read one of its projects.",
+    "read": "You could read the results of one of its projects.",
     "edit": "You could change one of its projects.",
     "own": "One of its projects would be yours, too.",
 }

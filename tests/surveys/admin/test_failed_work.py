@@ -70,6 +70,22 @@ def test_admins_see_what_failed_with_its_reason() -> None:
     assert "answers_copy" not in text  # nor is who asked for a copy
 
 
+def test_the_home_page_counts_what_failed_this_week() -> None:
+    """Rule 12.953. Webhooks and the chat have sentences of their own there."""
+    project = fail_everything("here")
+    fail_everything("elsewhere")
+    words = "4 tasks in the background failed this week."
+
+    admin, creator = (
+        text_of(client_of(project.community, each).get("/admin/")) for each in ("admin", "creator")
+    )
+
+    assert words in admin
+    assert "failed this week" not in creator
+    Mail.objects.update(created_at=timezone.now() - timedelta(days=8))
+    assert "2 tasks in the background" in text_of(client_of(project.community).get("/admin/"))
+
+
 def test_creators_and_members_do_not_find_the_page() -> None:
     """Rule 12.200."""
     community = fail_everything("here").community

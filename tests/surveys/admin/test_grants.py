@@ -15,7 +15,7 @@ from surveys.models import Project
 from surveys.services.people import service as people
 from surveys.services.people.merging import merge_users
 from surveys.services.projects import sharing
-from tests.factories import MemberFactory
+from tests.factories import MemberFactory, ProjectFactory
 from tests.support.caller import TEXT, Caller
 from tests.support.moments import NOON
 from tests.support.staff import Staff, row_titles, text_of
@@ -55,6 +55,23 @@ def test_each_level_opens_more_of_a_draft(staff: Staff) -> None:
         "edit": [200, 200, 200, 403],
         "own": [200, 200, 200, 200],
     }
+
+
+def test_a_reader_of_results_is_led_to_them_and_to_no_tab_that_refuses(staff: Staff) -> None:
+    """Rule 1.953."""
+    project = scenario.project(TEXT, privacy_mode="semi-private")
+    for _ in range(6):
+        ProjectFactory.create(community=project.community, status="active")
+    reader, owner = given("read", project), given("own", project)
+
+    home, tabs = reader.read("/admin/"), reader.read(tab(project.pk, "results"))
+
+    assert tab(project.pk, "results") in home  # although six projects are newer
+    assert tab(project.pk, "script") not in home
+    assert not any(f'href="{tab(project.pk, name)}"' in tabs for name in ("responses", "history"))
+    assert all(f'href="{tab(project.pk, name)}"' in tabs for name in ("script", "share"))
+    opened = owner.read(tab(project.pk, "results"))
+    assert all(f'href="{tab(project.pk, name)}"' in opened for name in ("responses", "history"))
 
 
 def test_a_reader_of_all_results_reads_every_project_and_changes_none(staff: Staff) -> None:
