@@ -33,6 +33,7 @@ from surveys.services.ground.jobs import Clock
 from surveys.services.imports import limits, matching, people, rows, service, tables, walking
 from surveys.services.imports.cells import Fault, ReadRow, RowReader
 from surveys.services.imports.matching import Matching, Questions
+from surveys.services.imports.names import cut
 from surveys.services.imports.readings import Readings
 from surveys.services.imports.tables import Table
 from surveys.services.imports.walking import WalkedImport
@@ -64,7 +65,7 @@ class OpenFile:
 
     @property
     def faults(self) -> list[Fault]:
-        return [Fault(*each) for each in self._outcome[0]]
+        return sorted((Fault(*each) for each in self._outcome[0]), key=lambda each: each.line)
 
     @property
     def facts(self) -> list[tuple[int, list[str]]]:
@@ -302,6 +303,13 @@ class _Run:
             self._beat,
         )
 
+    @cached_property
+    def words(self) -> Mapping[str, str]:
+        """What stands for a name of the interface in messages; for a question's name, its words."""
+        found = self.reader.found
+        titles = {block.name: found.titles[f"b:{key}"] for key, block in found.blocks.items() if block.name}
+        return {name: f"“{cut(title)}”" for name, title in titles.items()} | _WORDS
+
     def _beat(self) -> None:
         """Extend the lease if a third of it has gone."""
         until, at = self.job.leased_until, self.now()
@@ -317,6 +325,7 @@ class _Run:
             except Conflict:
                 self.project = Project.objects.select_related("community").get(pk=self.project.pk)
                 self.__dict__.pop("reader", None)
+                self.__dict__.pop("words", None)
         raise Conflict("The project changes again and again while the file is read. Please try later.")
 
     def _read(self, indexes: Sequence[int], outcome: _Outcome) -> _Outcome:
@@ -359,7 +368,7 @@ class _Run:
                 continue
             wrong, of_line = _by_line(walked.violations), {row.line: row for row in waiting}
             for line, found in wrong.items():
-                self._note(outcome, of_line[line], list(_in_words(found, of_line[line])))
+                self._note(outcome, of_line[line], list(_in_words(found, of_line[line], self.words)))
             walks = list(zip(walked.sent, walked.walks, strict=False))  # they end after enough violations
             for each, walk in walks:
                 if each.line not in wrong:
@@ -380,7 +389,7 @@ class _Run:
         wrong = _by_line([*beyond, *too_old])
         for row, _ in good:
             if row.line in wrong:
-                self._note(outcome, row, list(_in_words(wrong[row.line], row)))
+                self._note(outcome, row, list(_in_words(wrong[row.line], row, self.words)))
         kept = [each for each in good if each[0].line not in wrong]
         outcome.completions.update(
             found[row.line].respondent
@@ -427,13 +436,15 @@ def _by_line(violations: Sequence[ViolationJson]) -> dict[int, list[ViolationJso
     return found
 
 
-def _in_words(violations: Sequence[ViolationJson], row: ReadRow) -> Iterator[tuple[int | None, str]]:
+def _in_words(
+    violations: Sequence[ViolationJson], row: ReadRow, words: Mapping[str, str]
+) -> Iterator[tuple[int | None, str]]:
     """The violations of a row with the column of each, in words for people without the interface's names."""
     for each in violations:
         path, message = str(each["field"]), str(each["message"])
         place = path.removeprefix("answers[").partition("]")[0]
         index = row.columns[int(place)] if place.isdigit() and int(place) < len(row.columns) else None
-        for name, word in _WORDS.items():
+        for name, word in words.items():
             message = message.replace(f"`{name}`", word)
         yield index, message[:1].upper() + message[1:]
 

@@ -49,9 +49,9 @@ _CALLED = {
         "started at", "start time", "startdate", "start date", "start date utc", "start", "date created",
     ),
     "submitted_at": (
-        "submitted at", "submit date", "submit date utc", "date submitted", "submitdate", "enddate",
-        "end date", "end", "end time", "completed at", "completion time", "timestamp", "zeitstempel",
-        "_submission_time",
+        "submitted", "submitted at", "submit date", "submit date utc", "date submitted", "submitdate",
+        "enddate", "end date", "end", "end time", "completed at", "completion time", "timestamp",
+        "zeitstempel", "_submission_time",
     ),
 }  # fmt: skip
 _ENDINGS = {"status": "_complete", "submitted_at": "_timestamp"}  # of the columns of REDCap's instruments
@@ -174,8 +174,8 @@ def _guessed_columns(table: Table, found: Questions) -> tuple[list[str], dict[st
     named: dict[str, list[int]] = {}
     for n in left():
         named.setdefault(plain(table.headers[n][:MAX_HEADER]), []).append(n)
-    for target, names in _CALLED.items():
-        for name in names:
+    for target, title in BESIDE.items():
+        for name in (*_CALLED.get(target, ()), title):
             take({n: [target] for n in named.get(plain(name), ()) if not targets[n]})
     for pattern in (_NOTHING, _SUFFIX, _NUMBERED):
         texts = {n: pattern.sub("", table.headers[n]) for n in left()}
@@ -184,7 +184,9 @@ def _guessed_columns(table: Table, found: Questions) -> tuple[list[str], dict[st
         )
     take({n: called.targets(table.names[n]) for n in left() if n < len(table.names)})
     take({n: called.option(table.headers[n]) for n in left() if {*table.column(n)} == {table.headers[n]}})
-    keys = {n: table.headers[n].removeprefix("field.") for n in left()}
+    declared = {key.replace("_", " "): key for key in found.fields}  # so that “City” names the field city
+    folded = {n: text.replace("_", " ") for text, indexes in named.items() for n in indexes}
+    keys = {n: declared.get(folded[n], table.headers[n].removeprefix("field.")) for n in left()}
     fields = {n: f"f:{key}" for n, key in keys.items() if metadata.is_key(key)}
     take({n: [of] for n, of in fields.items() if of[2:] != table.headers[n] or of[2:] in found.fields})
     for target, ending in _ENDINGS.items():

@@ -30,6 +30,8 @@ from surveys.services.imports.names import SEPARATORS, Name, Names, Unreadable, 
 from surveys.services.imports.tables import Table
 
 KINDS = ("labels", "values", "codes")
+FROM_ZERO = "codes0"
+KIND_WORDS = {FROM_ZERO: "codes that begin with 0"}
 TIMES = ("started_at", "submitted_at", "consent.at")
 NOTATIONS = {"plain": "numbers with a point", "point": "1,234.5 (a point)", "comma": "1.234,5 (a comma)"}
 DATES = {"dmy": "day, month, year", "mdy": "month, day, year"}
@@ -299,17 +301,21 @@ class Readings:
             own_name = Way("names", "the option’s own name", partial(self._own_name, block, option))
             return [marks] if self.is_own else [marks, own_name]
         if block.type == "single_punch":
-            ways = [Way(kind, kind, partial(self._single, block, kind)) for kind in KINDS]
-            if any(counts["0"] for counts in self._counted(index)) and "0" not in self.marks(index):
-                ways.append(Way("codes0", "codes that begin with 0", partial(self._from_zero, block)))
-            return ways
-        sample = self._sample([index])
-        signs = [each for each in SEPARATORS if any(each in cell for _, cell in sample)]
+            has_zero = any(counts["0"] for counts in self._counted(index)) and "0" not in self.marks(index)
+            return [
+                Way(kind, KIND_WORDS.get(kind, kind), partial(self._single, block, kind))
+                for kind in (*KINDS, FROM_ZERO)[: None if has_zero else -1]
+            ]
+        sample = [cell for _, cell in self._sample([index])]
+        signs = {each: words for each, words in SEPARATORS.items() if any(each in cell for cell in sample)}
         return [
-            Way(f"{kind} {words}".rstrip(), f"{kind}{words and f', separated by {words}'}", read)
-            for sign, words in {**{each: SEPARATORS[each] for each in signs}, "\0": ""}.items()
-            for kind in KINDS
-            for read in (partial(self._list, block, kind, sign),)
+            Way(
+                f"{kind} {words}".rstrip(),
+                f"{KIND_WORDS.get(kind, kind)}{words and f', separated by {words}'}",
+                partial(self._list, block, kind, sign),
+            )
+            for sign, words in {**signs, "\0": ""}.items()
+            for kind in (*KINDS, FROM_ZERO)[: None if _has_zero(sample, sign) else -1]
         ]
 
     # --- Options
@@ -324,7 +330,9 @@ class Readings:
             for option in block.options:
                 label = option.label or "" if block.type in SCALES else option.display_text
                 code = "" if option.code is None else str(option.code)
-                for kind, text in zip(KINDS, (label, option.value, code), strict=True):
+                from_zero = "" if option.code is None else str(option.code - 1)
+                texts = zip((*KINDS, FROM_ZERO), (label, option.value, code, from_zero), strict=True)
+                for kind, text in texts:
                     if option.id in self.found.present or (kind, text) not in known:
                         names.append(Name(text, option, kind))
                         known.add((kind, text))
@@ -337,12 +345,6 @@ class Readings:
         if (other := other_of(block)) is None:
             raise Unreadable(f"“{cut(text)}” is not an option of this question.")
         return Choice((other,), text)
-
-    def _from_zero(self, block: Block, text: str) -> Choice:
-        code = str(int(text) + 1) if text.isascii() and text.isdigit() and len(text) < MAX_NUMERAL else ""
-        if (option := self.names(block).only(code, ("codes",))) is None:
-            raise Unreadable(f"“{cut(text)}” is not an option of this question.")
-        return Choice((option,))
 
     def _list(self, block: Block, kind: str, sign: str, text: str) -> Choice:
         names, other = self.names(block), other_of(block)
@@ -380,6 +382,11 @@ class Readings:
     def _point(self, block: Block, text: str) -> str:
         named = self.names(block).only(text, ("labels",))
         return named.value if named else _number(text, notation="point")
+
+
+def _has_zero(cells: Sequence[str], sign: str) -> bool:
+    """Whether a list in one of the cells contains a 0."""
+    return any(part.strip() == "0" for cell in cells for part in cell.split(sign))
 
 
 def _affordable(cells: Sequence[str]) -> int:

@@ -250,11 +250,12 @@ def test_faulty_rows_are_named_and_left_out(caller: Caller) -> None:
         ),
     )
 
+    assert [each.line for each in opened.faults] == [2, 3, 4, 5, 6, 7, 8]
     assert {each.line: (each.column, each.message) for each in opened.faults} == {
         2: ("id", "Another row has the same id."),
         3: ("Completed at", "“soon” is not a time."),
         4: ("Which days?", "“Mauve” is not an option of this question."),
-        5: ("", "The response is completed, but `age` needs an answer and has none."),
+        5: ("", "The response is completed, but “How old?” needs an answer and has none."),
         6: ("How old?", "“twenty” is not a number in the notation 1,234.5 (a point)."),
         7: ("Born on?", "Answer with a date, such as 2026-01-31."),
         8: ("id", "Another row has the same id."),

@@ -206,3 +206,15 @@ def test_a_table_of_typeform_is_read(caller: Caller, project: dict[str, Any]) ->
         ["2026-01-05T10:24:10Z", "Green", "1", "0", "1", "34", "Fun"],
         ["2026-01-05T10:24:10Z", "Red, the first", "0", "1", "0", "51", ""],
     ]
+
+
+def test_headers_name_fields_and_times_as_people_write_them(caller: Caller) -> None:
+    """Rule 6.953."""
+    project = caller.make_open(*FORM[2:3], settings={"hidden_fields": ["city", "sent_by"]})
+
+    opened = take(
+        caller, project, csv_of(["City", "Sent By", "Begun at", "Submitted", "Town", "Q3"], ["Kiel"] * 6)
+    )
+
+    targets = opened.matching.columns
+    assert targets[:5] == ["f:city", "f:sent_by", "started_at", "submitted_at", ""]

@@ -256,6 +256,20 @@ UNCLEAR: dict[str, tuple[dict[str, Any], list[str], set[str]]] = {
 }
 
 
+def test_codes_in_lists_may_begin_with_0(caller: Caller) -> None:
+    """Rule 6.953."""
+    project = caller.make_open(choice("Ada", "Bo", "Cy", type="multi_punch"))
+    rows = [["1", "0; 2"], ["2", "1"]]
+
+    assert take(caller, project, csv_of(["id", "q"], *rows)).row.error is None
+    stored(caller, project)
+
+    assert answers_in(caller, project) == [
+        "[('q', 'Ada', 'Ada', 'None'), ('q', 'Cy', 'Cy', 'None')]",
+        "[('q', 'Bo', 'Bo', 'None')]",
+    ]
+
+
 @pytest.mark.parametrize("case", UNCLEAR)
 def test_what_can_be_read_in_two_ways_is_chosen_by_staff(caller: Caller, case: str) -> None:
     """Rule 6.355."""
