@@ -39,6 +39,7 @@ from surveys.services.converting.questionnaire import (
     Logic,
     Questionnaire,
     cut,
+    field_of,
 )
 from surveys.services.scripts import planning
 
@@ -314,6 +315,8 @@ def _text(writer: Writer, item: Item, text: str) -> str:
 
     def token(match: re.Match[str]) -> str:
         key, _, fallback = match[1].partition("|")
+        if field := field_of(key):
+            return f"[{field}]"
         n = writer.index.get(key)
         if n is None or n >= writer.at or writer.items[n].kind in STATEMENTS:
             writer.miss(item.where, f"The text repeats “{cut(key, 80)}”, which is no earlier question here.")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from surveys.engine.language import names
@@ -30,6 +30,7 @@ from surveys.services.converting.questionnaire import (
     Unsaid,
     UnsayableError,
     cut,
+    field_of,
     negated,
     together,
 )
@@ -227,6 +228,8 @@ def _resolved(writer: Writer, logic: Logic) -> Logic:
             return kept[0] if len(kept) == 1 else Group(op, tuple(kept))
         case Unsaid(why):
             raise UnsayableError(why)
+        case Answered(key) | Compare(key) if field := field_of(key):
+            return replace(logic, key=field)
         case Answered(key):
             n = _index(writer, key)
             return Answered(writer.names[n])
@@ -280,7 +283,8 @@ def _rows(logic: Logic) -> Json | None:
             texts = [each for each in (value if op == "in" else (value,)) if isinstance(each, str)]
             if any('"' in text or not text for text in texts) or names.is_reserved(name):
                 return None
-            return {"block": name, "op": op, "value": list(value) if op == "in" else value}
+            of = "block" if names.field_key(name) is None else "variable"
+            return {of: name, "op": op, "value": list(value) if op == "in" else value}
         case Not(Compare(name, op, value)) if op in _NEGATED:
             return _rows(Compare(name, _NEGATED[op], value))
         case Not(Group(op, parts)):
@@ -296,6 +300,8 @@ def _expression(writer: Writer, logic: Logic) -> str:
         case Compare(name, op, value):
             literal = _literals(value) if op == "in" else _literal(value)
             return f"{names.expression_form(name)} {_OPERATORS[op]} {literal}"
+        case Answered(name) if names.field_key(name) is not None:
+            return name
         case Answered(name):
             item = writer.items[writer.names.index(name)]
             form = names.expression_form(name)

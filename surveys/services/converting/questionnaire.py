@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from communities.ground.errors import refuse
+from surveys.services.ground import metadata
 
 MAX_ITEMS = 250  # that a reader collects; a script has at most 200 blocks
 MAX_CHOICES = 1_001  # of an item that a reader collects; a menu has at most 1,000
@@ -22,6 +23,7 @@ MAX_DEPTH = 20  # of panels, groups and branches inside each other
 MAX_COMPARISONS = 200  # of one condition
 MAX_JUMPS = 50  # of one item
 MAX_WORK = 5_000_000  # steps for logic and lists that grow faster than their source; each takes about 0.1 µs
+HIDDEN = "\ue002"  # before the name of a field of the address, in place of the key of an item
 PIPE, END_OF_PIPE = "\ue000", "\ue001"  # around the key of an item whose answer a text repeats
 
 _TAG = re.compile(r"(<[^<>]*>)")
@@ -237,6 +239,12 @@ def unreadable(message: str) -> Any:
 def cut(text: str, most: int) -> str:
     """The text with at most `most` characters; an ellipsis ends a longer one."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def field_of(key: str) -> str | None:
+    """The name here of a field of the address, if the key in a condition or pipe is HIDDEN and its name."""
+    name = key.removeprefix(HIDDEN)
+    return f"field.{name}" if name != key and metadata.is_key(name) else None
 
 
 def pipe(key: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from surveys.engine.intake import videos
 from surveys.services.converting.questionnaire import (
+    HIDDEN,
     MAX_CHOICES,
     MAX_DEPTH,
     Answered,
@@ -18,6 +19,7 @@ from surveys.services.converting.questionnaire import (
     Questionnaire,
     UnsayableError,
     cut,
+    field_of,
     line,
     mapping,
     negated,
@@ -32,6 +34,7 @@ from surveys.services.converting.questionnaire import (
 
 Json = dict[str, Any]
 _FIELD = re.compile(r"\{\{\s{0,20}field:([^{}\s]{1,100})\s{0,20}\}\}")
+_HIDDEN = re.compile(r"\{\{\s{0,20}hidden:([a-z0-9_]{1,40})\s{0,20}\}\}")
 _OTHER_PIPE = re.compile(r"\{\{\s{0,20}((?:hidden|var):[^{}\s]{1,100})\s{0,20}\}\}")
 _TEXTS = {
     "short_text": "line", "long_text": None, "email": "email", "phone_number": "phone", "website": "url",
@@ -61,14 +64,16 @@ def typeform(content: object) -> Questionnaire:
         reader.screen(screen, is_intro=False)
     for n, rule in enumerate(objects(form.get("logic"))):
         reader.logic(rule, f"logic, {n + 1}")
-    for key in ("hidden", "variables"):
-        if form.get(key):
-            reader.found.miss(key, f"{cut(', '.join(map(str, form[key])), 200)}: not taken over.")
+    if form.get("hidden"):
+        names = cut(", ".join(map(str, form["hidden"])), 200)
+        reader.found.miss("hidden", f"{names}: declare such fields in the settings, as `hidden_fields`.")
+    if form.get("variables"):
+        reader.found.miss("variables", f"{cut(', '.join(map(str, form['variables'])), 200)}: not taken over.")
     return reader.found
 
 
 def _text(value: object) -> str:
-    raw = value if isinstance(value, str) else ""
+    raw = _HIDDEN.sub(lambda match: pipe(f"{HIDDEN}{match[1]}"), value) if isinstance(value, str) else ""
     return plain(_OTHER_PIPE.sub("…", _FIELD.sub(lambda match: pipe(match[1]), raw)).replace("\\_", "_"))
 
 
@@ -240,6 +245,9 @@ class _Reader:
         field = next((word(part.get("value")) for part in parts if part.get("type") == "field"), "")
         values = [part.get("value") for part in parts if part.get("type") in ("choice", "constant")]
         item = self.by_key.get(field)
+        hidden = next((word(part.get("value")) for part in parts if part.get("type") == "hidden"), "")
+        if field_of(f"{HIDDEN}{hidden}"):
+            field, item = f"{HIDDEN}{hidden}", Item(hidden, "open_text", "", "")
         if item is None:
             kinds = ", ".join(str(part.get("type")) for part in parts)
             raise UnsayableError(f"it asks about {cut(kinds, 60) or 'nothing'}")

@@ -134,6 +134,45 @@ def test_the_jumps_of_typeform_become_conditions():
     assert "not on YouTube or Vimeo" in found["unmet"][1]["what"]
 
 
+def test_conditions_on_hidden_fields_of_typeform_name_fields_of_the_address():
+    """Rule 3.953."""
+    form = {
+        "hidden": ["plan", "Not A Key"],
+        "fields": [
+            {"ref": "a", "type": "short_text", "title": "You have {{hidden:plan}}. How is it?"},
+            {"ref": "b", "type": "short_text", "title": "Why no more?"},
+            {"ref": "c", "type": "short_text", "title": "Anything else?"},
+            {"ref": "d", "type": "short_text", "title": "Your name?"},
+        ],
+        "logic": [
+            {"type": "field", "ref": "a", "actions": [
+                jump("c", "equal", ("hidden", "plan"), ("constant", "gold"))]},
+            {"type": "field", "ref": "c", "actions": [
+                jump("gone", "equal", ("hidden", "Not A Key"), ("constant", "x"))]},
+        ],
+    }  # fmt: skip
+
+    found = converted("typeform", form)
+
+    how, why, *_ = found["blocks"]
+    assert how["prompt"] == "You have [field.plan]. How is it?"
+    assert why["hide_when"] == {"variable": "field.plan", "op": "eq", "value": "gold"}
+    assert [each["where"] for each in found["unmet"]] == ["logic, 2 (c)", "hidden"]
+    caller = Caller()
+    project = caller.make_open(
+        *found["blocks"],
+        settings={"hidden_fields": ["plan"]},
+        delivery={"audience": {"participation": "open_web"}},
+    )
+    for plan, prompt in (("gold", "Anything else?"), ("free", "Why no more?")):
+        begun = caller.post(f"/projects/{project['id']}/conversations", {"metadata": {"plan": plan}}).json()
+        block = begun["step"]["block"]["id"]
+        moved = caller.post(
+            f"/conversations/{begun['id']}/answers", {"block_id": block, "value": "Fine"}
+        ).json()
+        assert moved["step"]["block"]["prompt"] == prompt
+
+
 def test_a_respondent_of_a_converted_form_sees_what_the_source_would_show():
     """Rule 3.172."""
     caller = Caller()
