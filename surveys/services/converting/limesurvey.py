@@ -38,6 +38,8 @@ _EXPRESSIONS = Expressions(REFERENCES["limesurvey"])
 _PIPED = re.compile(
     r"\{\s{0,20}([a-zA-Z][a-zA-Z0-9_]{0,100})(?:\.(?:shown|value|code|NAOK|question))?\s{0,20}\}"
 )
+# How LimeSurvey's own form for conditions names a question, and a part of one: 12345X6X78, 12345X6X78SQ001.
+_NUMBERED = re.compile(r"(?:\bINSERTANS:)?\b\d{1,12}X\d{1,12}X([0-9][a-zA-Z0-9_]{0,60})")
 _LEFT_OUT = {"|": "A file", "*": "An equation", "I": "A switch of languages", ":": "An array of numbers",
              ";": "An array of texts"}  # fmt: skip
 _FIVE = [Choice(str(n)) for n in range(1, 6)]
@@ -118,6 +120,12 @@ class _Survey:
             if row.get("language", "") in ("", self.language)
         }
         self.parts = self._parts()
+        self.part_codes = {(qid, each.get("title", "")) for qid, of in self.parts.items() for each in of}
+        self.titles = {
+            row.get("qid", ""): row.get("title", "")
+            for row in tables["questions"]
+            if row.get("parent_qid", "0") in ("", "0")
+        }
         self.codes: dict[str, tuple[str, str]] = {}  # `Q1_SQ1` → the question and the option that it means
 
     def _own(self, row: Row) -> bool:
@@ -152,7 +160,19 @@ class _Survey:
 
     def text(self, row: Row, key: str = "question") -> str:
         raw = self.texts.get(row.get("qid", ""), {}).get(key) or row.get(key, "")
-        return plain(_PIPED.sub(lambda match: pipe(match[1]), raw))
+        return plain(_PIPED.sub(lambda match: pipe(match[1]), self._named(raw)))
+
+    def _named(self, text: str) -> str:
+        """The text with the codes of questions in place of their numbers."""
+        return _NUMBERED.sub(lambda match: self._name_of(match[1]) or match[0], text)
+
+    def _name_of(self, number: str) -> str:
+        """The name of `78SQ001`. The part after the id of a question may begin with digits."""
+        for at in range(len(number), 0, -1):
+            qid, part = number[:at], number[at:]
+            if qid in self.titles and (part in ("", "other") or (qid, part) in self.part_codes):
+                return f"{self.titles[qid]}_{part}" if part else self.titles[qid]
+        return ""
 
     def read(self) -> None:
         if welcome := plain(self.settings.get("surveyls_welcometext", "")):
@@ -206,7 +226,7 @@ class _Survey:
         if text.strip() in ("", "1"):
             return None
         try:
-            return compared_with_changes(_EXPRESSIONS.logic(text), self._meant)
+            return compared_with_changes(_EXPRESSIONS.logic(self._named(text)), self._meant)
         except UnsayableError as error:
             self.found.miss(where, f"relevance “{cut(text, 200)}” cannot be said here: {error}.")
             return None
@@ -276,6 +296,7 @@ class _Survey:
         if row.get("other") == "Y" and item.kind in ("single_punch", "multi_punch"):
             label = self.attributes.get((qid, "other_replace_text")) or "Other"
             item.options.append(Choice("-oth-", line(label), is_other=True))
+            self.codes[f"{item.key}_other"] = (item.key, "-oth-")
         if kind in ("O", "P"):
             self.found.miss(item.where, "Its comments are not asked here.")
         self.found.add(item)

@@ -313,6 +313,18 @@ def test_a_survey_of_limesurvey_becomes_a_script():
     assert blocks["why"]["prompt"] == "Why [hours]?"
     assert blocks["why"]["show_when"] == {"block": "hours", "op": "gte", "value": 3}
     assert {each["where"] for each in found["unmet"]} >= {"languages", "question file", "question sure"}
+    numbers = {
+        "media_SQ1.NAOK": "1X1X2SQ1.NAOK",
+        "sex.NAOK": "1X1X1.NAOK",
+        "hours.NAOK": "1X1X3",
+        "hours.shown": "INSERTANS:1X1X3",
+    }
+    numbered = LIMESURVEY
+    for name, number in numbers.items():
+        numbered = numbered.replace(name, number)
+    assert converted("limesurvey", numbered)["blocks"] == found["blocks"]
+    other = converted("limesurvey", numbered.replace("strlen(why.NAOK) > 3", "!is_empty(1X1X1other.NAOK)"))
+    assert by_name(other)["sure"]["show_when"] == {"block": "sex", "op": "eq", "value": "-oth-"}
 
 
 def qualtrics_question(
