@@ -62,7 +62,10 @@ def test_the_side_bar_leads_to_the_page_of_the_current_community() -> None:
     answer = staff.get("communities_communitysettings_changelist")
 
     assert answer["Location"] == reverse(f"admin:{PAGE}", args=[staff.community.pk])
-    assert "Harbour Chess Club" in staff.client.get(answer["Location"]).content.decode()
+    page = staff.client.get(answer["Location"]).content.decode()
+    assert "Harbour Chess Club" in page
+    contents = re.findall(r'<a href="#(part-\d+)">', page)
+    assert contents == re.findall(r'<h2 id="(part-\d+)">', page) != []
 
 
 def step_of(staff: Staff, setting: str) -> FirstStep:
