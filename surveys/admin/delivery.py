@@ -303,9 +303,9 @@ class DeliveryForm(ScheduleForm):
         label="Names",
         required=False,
         help_text="One a line, of small letters, digits and _. The values are stored with each response; "
-        "prompts show them as [field.campaign], conditions compare field.campaign. Anonymous projects also "
-        "need the values that are allowed, as in campaign: mail, poster; give many people the same address "
-        "there.",
+        "prompts show them as [field.campaign], conditions compare field.campaign, and numbers can weigh the "
+        "results. Anonymous projects also need the values that are allowed, as in campaign: mail, poster; "
+        "give many people the same address there.",
         widget=forms.Textarea(attrs={"rows": 3, "placeholder": "campaign"}),
     )
     message = TextField(

@@ -14,7 +14,7 @@ from communities.ground.errors import Forbidden, InvalidRequest, Unavailable
 from communities.ground.words import plural
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.drawing.figures.charts import DataTable, signed
+from surveys.drawing.figures.charts import NPS_PARTS, DataTable, signed
 from surveys.engine.flow.wording import heading
 from surveys.services.counting.divisions import words_of_period
 from surveys.services.results import participation
@@ -25,19 +25,22 @@ from surveys.services.scripts.cache import Catalogue
 
 @dataclass(frozen=True, slots=True)
 class TimeColumn:
-    """A day, week or month. Positions and sizes are percent of the drawing."""
+    """A day, week or month. Positions and sizes are percent of the drawing; `begun` is empty for scores."""
 
     x: str
     width: str
-    begun: str
-    begun_top: str
     completed: str
     completed_top: str
+    begun: str = ""
+    begun_top: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeChart:
-    """Columns from the first to the last day, the highest number, and the same data as a table."""
+    """Columns from the first to the last day, the highest number, and the same data as a table.
+
+    `least` is the number at the lower edge if the columns begin at a line in the middle, else empty.
+    """
 
     columns: Sequence[TimeColumn]
     first: str
@@ -45,6 +48,7 @@ class TimeChart:
     most: str
     description: str
     table: DataTable
+    least: str = ""
 
 
 def time_chart(found: Participation) -> TimeChart | None:
@@ -57,7 +61,7 @@ def time_chart(found: Participation) -> TimeChart | None:
 
     def column(n: int) -> TimeColumn:
         begun, completed = (count / most * 100 for count in (spans[n].begun, spans[n].completed))
-        sizes = (n * step, step * 0.8, begun, 100 - begun, completed, 100 - completed)
+        sizes = (n * step, step * 0.8, completed, 100 - completed, begun, 100 - begun)
         return TimeColumn(*(f"{each:.2f}" for each in sizes))
 
     names = [words_of_period(found.period, each.begins_on) for each in spans]
@@ -87,23 +91,37 @@ def reach_table(found: Participation, catalogue: Catalogue) -> DataTable:
     return DataTable(("Question", "Saw it", "Answered", "Left here"), rows)
 
 
-def score_tables(
+def score_charts(
     scores: Mapping[int, Sequence[tuple[str, Mapping[str, Any]]]], catalogue: Catalogue
-) -> list[tuple[str, DataTable]]:
+) -> list[tuple[str, TimeChart]]:
     """The net promoter scores of each question over time, below its heading."""
-    head = ("Completed", "Score", "Promoters", "Passives", "Detractors")
-    parts = ("promoters", "passives", "detractors")
     return [
-        (
-            heading(catalogue.blocks[block_id].prompt, catalogue.script),
-            DataTable(
-                head,
-                [(name, signed(nps["score"]), *(f"{nps[part]:,}" for part in parts)) for name, nps in spans],
-            ),
-        )
+        (heading(catalogue.blocks[block_id].prompt, catalogue.script), _score_chart(spans))
         for block_id, spans in scores.items()
         if spans and block_id in catalogue.blocks
     ]
+
+
+def _score_chart(spans: Sequence[tuple[str, Mapping[str, Any]]]) -> TimeChart:
+    """Columns that begin at 0 in the middle, for the times that have a score."""
+    head = ("Completed", "Score", "Promoters", "Passives", "Detractors")
+    step, first, last = 100 / len(spans), spans[0][0], spans[-1][0]
+    scores = [float(nps["score"]) for _, nps in spans]
+    sizes = [(n * step, step * 0.8, abs(each) / 2, 50 - max(each, 0) / 2) for n, each in enumerate(scores)]
+    rows = [
+        (name, signed(nps["score"]), *(f"{nps[part]:,}" for part in reversed(NPS_PARTS)))
+        for name, nps in spans
+    ]
+    return TimeChart(
+        [TimeColumn(*(f"{each:.2f}" for each in column)) for column in sizes],
+        first,
+        last,
+        "100",
+        f"Columns from {first} to {last}, from {signed(min(scores))} to {signed(max(scores))}. "
+        "The table below has the numbers.",
+        DataTable(head, rows),
+        least=signed(-100),
+    )
 
 
 def screened_out(found: Participation) -> str:
@@ -149,7 +167,7 @@ def over_time(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         "duration": duration(found.seconds),
         "screened_out": screened_out(found),
         "reach": reach_table(found, catalogue),
-        "scores": score_tables(scores, catalogue),
+        "scores": score_charts(scores, catalogue),
     }
     fragment = results.fragment("results/over_time.html", context)
     return page.render(request, results.TEMPLATE, {"fragment": fragment})

@@ -133,7 +133,8 @@ def erase(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
             "The person is removed from this community for good: membership, XP, achievements, roles, API "
             "keys and accounts. This cannot be undone.",
             "Their answers stay and count, without a name. Texts that they wrote stay as they are, even if "
-            "they mention names.",
+            "they mention names. Answers that are to go too must be deleted first, from the list on the "
+            "person’s page: afterwards nobody can find them.",
             "Surveys that they made, and XP that they gave to others, stay without their name.",
             *([_INVITATIONS_END] if member.access == Member.Access.ADMIN else []),
             "Invitations to their address are deleted, so that none brings them back.",

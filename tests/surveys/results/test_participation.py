@@ -1,5 +1,6 @@
 """Responses over time, and how far people came (rules 6.305 to 6.307)."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -165,6 +166,7 @@ def test_a_wrong_expression_is_refused():
 
 
 def test_the_page_shows_the_chart_the_scores_and_the_questions():
+    """Rule 6.954."""
     made = scenario.project(*SCRIPT)
     walked(made, 0, "9", "words")
     walked(made, 1, "3", at=FIRST + timedelta(days=2))
@@ -176,4 +178,7 @@ def test_the_page_shows_the_chart_the_scores_and_the_questions():
     assert "Columns from 2 March 2026 to 4 March 2026, at most 1." in html
     assert "Half of those who completed took at most 1 minute 0 seconds." in html
     assert "+100" in html
+    assert "Columns from 2 March 2026 to 4 March 2026, from −100 to +100." in html
+    up, down = re.findall(r'<rect x="[\d.]+%" width="40.00%" y="([\d.]+)%" height="50.00%"/>', html)
+    assert (up, down) == ("0.00", "50.00")
     assert "Saw it" in html

@@ -131,7 +131,10 @@ class Form {
   /** @param {Block} block */
   #notes(block) {
     const note = (...words) => [h("p", { class: "ed-note", id: "why-closed" }, icon("lock"), h("span", {}, ...words))];
-    if (block.section === "outro") return note(AUTOMATIC);
+    if (block.section === "outro") {
+      const ends = h("a", { class: "ed-link", href: "../delivery/#section-at-the-end" }, "Delivery");
+      return note(AUTOMATIC, " Other ends, by answers or scores, are in ", ends, ".");
+    }
     if (!this.store.mayEdit) return note(READ_ONLY);
     if (!this.store.isLive || !block.id) return [];
     const duplicate = h("button", { type: "button", class: "ed-link", onclick: this.options.duplicateProject },
