@@ -103,7 +103,7 @@ def dashboard(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         return results.refused(request, page, refusal)
     own = dashboards.of(page.project)
     if request.method != "POST":
-        return _drawn(request, page, own, DashboardForm(_kept_in(own), page, _questions(page)))
+        return _drawn(request, page, own, DashboardForm(_kept_in(own, request.GET), page, _questions(page)))
     if not page.may_edit:
         raise PermissionDenied
     form = DashboardForm(request.POST, page, _questions(page))
@@ -142,10 +142,12 @@ def _questions(page: ProjectPage) -> Mapping[int, str]:
     return dashboards.questions(page.project)
 
 
-def _kept_in(own: Dashboard | None) -> QueryDict:
-    """The values of the form before anything was sent: those of the dashboard."""
+def _kept_in(own: Dashboard | None, filters: QueryDict) -> QueryDict:
+    """The values of the form before anything was sent: those of the dashboard, or of the results' filters."""
     data = QueryDict(mutable=True)
-    if own is not None:
+    if own is None:
+        data.update({name: filters.get(name, "") for name in ("where", "weight_by")})
+    else:
         data.setlist("charts", [str(each) for each in own.block_ids])
         data.update({"title": own.title, "where": own.where, "weight_by": own.weight_by})
         if own.is_shared:

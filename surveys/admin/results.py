@@ -173,7 +173,7 @@ def draw(
         "form": form,
         "is_filtered": is_filtered,
         "cross_address": _cross_address(page, form),
-        "board_address": page.address("dashboard"),
+        "board_address": f"{page.address('dashboard')}?{form.query}",
         "picture_query": f"?{form.query}" if form.query else "",
         "compared_query": f"?{form.whole_query}",
         "divided_by": compared_by(totals, form),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -62,6 +63,12 @@ def shared(project: dict[str, Any]) -> Any:
 def test_charts_are_shown_in_their_order(client: Client, project: dict[str, Any]) -> None:
     """Rule 6.379."""
     assert "shows the charts that you choose" in drawn(client, project)
+    selected = {"where": 'colour = "red"', "weight_by": "weight"}
+    results = html.unescape(client.get(tab(int(project["id"]), "results"), selected).content.decode())
+    [address] = re.findall(r'href="([^"]*/results/dashboard/[^"]*)">Dashboard', results)
+    begun = html.unescape(client.get(address).content.decode())
+    assert 'value="colour = "red""' in begun
+    assert '<option value="weight" selected>' in begun
 
     keep(client, project, "age", "colour", "recommend", title="At a glance")
 
