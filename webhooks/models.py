@@ -33,12 +33,12 @@ class Webhook(models.Model):
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+")
     name = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 (the interface shows null)
     url = models.CharField("URL", max_length=2048)
-    events = ArrayField(models.CharField(max_length=32), help_text="Types of events; * is all.")
+    events = ArrayField(models.CharField(max_length=32), help_text="Types of events. `*` means all types.")
     project_ids = ArrayField(
         models.BigIntegerField(),
         null=True,
         blank=True,
-        help_text="Only events about these projects, and those about none; null: about all.",
+        help_text="Only events about these projects or about no project are sent. Null: all events.",
     )
     sealed_secret = models.BinaryField(help_text="The signing secret, encrypted.")
     secret_prefix = models.CharField(max_length=10)
@@ -50,7 +50,7 @@ class Webhook(models.Model):
         choices=DisabledReason,
         null=True,
         blank=True,
-        help_text="Why the service itself switched it off.",
+        help_text="Why the service switched the webhook off.",
     )
     failing_since = models.DateTimeField(
         null=True, blank=True, help_text="The hour or day of the first failure since the last success."
@@ -59,7 +59,7 @@ class Webhook(models.Model):
     updated_at = models.DateTimeField()
     deleted_at = models.DateTimeField(null=True, blank=True)
     was_active = models.BooleanField(
-        default=False, db_default=False, help_text="Whether it was on when it was deleted."
+        default=False, db_default=False, help_text="Whether the webhook was active when it was deleted."
     )
 
     objects = WebhookQuerySet.as_manager()
@@ -100,14 +100,14 @@ class Event(models.Model):
         "communities.Community", models.CASCADE, related_name="+", db_index=False, db_constraint=False
     )
     type = models.CharField(max_length=32, choices=EventType)
-    body = models.TextField(null=True, help_text="JSON, frozen; gone after 30 days.")  # noqa: DJ001
+    body = models.TextField(null=True, help_text="JSON, never changed. Deleted after 30 days.")  # noqa: DJ001
     person_id = models.BigIntegerField(null=True, blank=True)
     rounding = models.CharField(  # noqa: DJ001
         max_length=4,
         choices=Rounding,
         null=True,
         blank=True,
-        help_text="How precise its times may be. Set only for events about anonymous responses.",
+        help_text="The precision of the event's times. Set only for events about anonymous responses.",
     )
     is_settled = models.BooleanField(
         default=True,
@@ -159,7 +159,7 @@ class Delivery(models.Model):
     )
     even_if_off = models.BooleanField(
         default=False,
-        help_text="Requested explicitly (ping, redelivery), so it is sent even if the webhook is off.",
+        help_text="The delivery was requested (ping or redelivery) and is sent even if the webhook is off.",
     )
     response_status = models.PositiveSmallIntegerField(null=True, blank=True)
     response_body = models.TextField(null=True, blank=True)  # noqa: DJ001

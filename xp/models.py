@@ -75,13 +75,13 @@ class XpEntry(models.Model):
         related_name="+",
         db_constraint=False,
         db_index=False,
-        help_text="Who gave or took it by hand.",
+        help_text="The user who gave or took the XP by hand.",
     )
     actor_pseudonym = models.CharField(
         max_length=8,
         blank=True,
         db_default="",
-        help_text="In place of a giver who was erased: the same as in the audit trail.",
+        help_text="The pseudonym of an erased giver, as in the audit trail.",
     )
     survey_name = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001
     note = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001
@@ -119,7 +119,10 @@ class Achievement(models.Model):
     name = models.CharField(max_length=200)
     image_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
     role_id = models.CharField(  # noqa: DJ001
-        max_length=64, null=True, blank=True, help_text="Role granted with it on the chat platform."
+        max_length=64,
+        null=True,
+        blank=True,
+        help_text="Role on the chat platform that members get with the achievement.",
     )
 
     class Meta:
@@ -147,7 +150,9 @@ class EarnedAchievement(models.Model):
     number = models.PositiveBigIntegerField()
     name = models.CharField(max_length=200)
     image_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
-    project_id = models.BigIntegerField(null=True, blank=True, help_text="Where it was earned.")
+    project_id = models.BigIntegerField(
+        null=True, blank=True, help_text="The project in which the member earned the achievement."
+    )
     awarded_at = models.DateTimeField()
 
     class Meta:
@@ -170,18 +175,26 @@ class RoleGrant(models.Model):
     # The member's community.
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)
     role_id = models.CharField(max_length=64)
-    project_id = models.BigIntegerField(null=True, blank=True, help_text="Where it was earned.")
+    project_id = models.BigIntegerField(
+        null=True, blank=True, help_text="The project in which the member earned the role."
+    )
     project_name = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField()
-    carried_out_at = models.DateTimeField(null=True, blank=True, help_text="Empty while it waits.")
+    carried_out_at = models.DateTimeField(null=True, blank=True, help_text="Empty: the grant waits.")
     is_asked_for = models.BooleanField(
-        default=False, db_default=False, editable=False, help_text="It is in the outbox of the chat platform."
+        default=False,
+        db_default=False,
+        editable=False,
+        help_text="The request is in the outbox of the chat platform.",
     )
     refusal = models.CharField(
-        max_length=300, blank=True, db_default="", help_text="Why the platform could not grant it yet."
+        max_length=300, blank=True, db_default="", help_text="Why the platform could not grant the role yet."
     )
     skipped_at = models.DateTimeField(
-        null=True, blank=True, editable=False, help_text="When the member was not in the server to get it."
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When the grant was skipped, because the member was not in the server.",
     )
 
     class Meta:

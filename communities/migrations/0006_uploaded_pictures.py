@@ -18,6 +18,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='picture',
             name='wanted_at',
-            field=models.DateTimeField(help_text='When the address was last written; of an upload, also when it was last found in use.'),
+            field=models.DateTimeField(help_text="When the address was last written, or the upload was last found in use."),
         ),
     ]

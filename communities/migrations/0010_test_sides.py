@@ -19,6 +19,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='community',
             name='test_of',
-            field=models.OneToOneField(blank=True, editable=False, help_text='The community in whose place its test keys see this one; null: no test side.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='test_side', to='communities.community'),
+            field=models.OneToOneField(blank=True, editable=False, help_text="The community that this test side belongs to. Null: the community is no test side.", null=True, on_delete=django.db.models.deletion.CASCADE, related_name='test_side', to='communities.community'),
         ),
     ]

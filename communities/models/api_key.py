@@ -40,7 +40,10 @@ class ApiKey(models.Model):
 
     community = models.ForeignKey(Community, models.CASCADE, related_name="api_keys")
     user = models.ForeignKey(
-        User, models.CASCADE, related_name="+", help_text="Who made it; its role follows theirs."
+        User,
+        models.CASCADE,
+        related_name="+",
+        help_text="The user who created the key. The key has the role of this user.",
     )
     name = models.CharField(max_length=200)
     description = models.CharField(max_length=1000, null=True, blank=True)  # noqa: DJ001
@@ -63,7 +66,12 @@ class ApiKey(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
     rotated_at = models.DateTimeField(null=True, blank=True)
     rotated_by = models.ForeignKey(
-        User, models.SET_NULL, null=True, blank=True, related_name="+", help_text="Who got its last secret."
+        User,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The user who was shown the present secret.",
     )
 
     objects = AccessQuerySet["ApiKey"].as_manager()

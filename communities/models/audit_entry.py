@@ -27,18 +27,18 @@ class AuditEntry(models.Model):
         SYSTEM = "system", "Colloquy"
 
     id = models.UUIDField(
-        primary_key=True, help_text="Ordered by time, but random if `happened_at` is rounded."
+        primary_key=True, help_text="Grows with time. Random where `happened_at` is rounded."
     )
     community = models.ForeignKey(Community, models.PROTECT, related_name="+", db_index=False)
     happened_at = models.DateTimeField()
     source = models.CharField(max_length=7, choices=Source)
-    actor_id = models.BigIntegerField(null=True, help_text="The user's id.")
+    actor_id = models.BigIntegerField(null=True, help_text="The id of the user who acted.")
     actor_name = models.CharField(max_length=200, blank=True, help_text="As it was then.")
     actor_pseudonym = models.CharField(
         max_length=8,
         blank=True,
         db_default="",
-        help_text="In place of staff who were erased: one for each person and community, and random.",
+        help_text="A random name in place of an erased user: one for each person and community.",
     )
     api_key_id = models.BigIntegerField("API key", null=True)
     key_prefix = models.CharField(max_length=14, blank=True)

@@ -35,11 +35,16 @@ class ChatInstallation(models.Model):
         default=dict, blank=True, help_text="Threads and new channels, by their ids."
     )
     commands = models.CharField(
-        max_length=64, blank=True, db_default="", help_text="Fingerprint of the commands registered there."
+        max_length=64,
+        blank=True,
+        db_default="",
+        help_text="A digest of the commands that the platform has registered.",
     )
     connected_at = models.DateTimeField(null=True, blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
-    check_at = models.DateTimeField(null=True, blank=True, help_text="When the worker checks it next.")
+    check_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the worker next checks the connection."
+    )
     removed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -74,7 +79,9 @@ class ChatTask(models.Model):
     community = models.ForeignKey(Community, models.CASCADE, related_name="+", db_index=False)
     kind = models.CharField(max_length=40)
     subject = models.CharField(max_length=80)
-    payload = models.BinaryField(null=True, blank=True, help_text="Sealed; only what no other row holds.")
+    payload = models.BinaryField(
+        null=True, blank=True, help_text="Encrypted. Only values that no other row has."
+    )
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     wanted = models.PositiveIntegerField(default=1)
     done = models.PositiveIntegerField(default=0)
@@ -84,7 +91,7 @@ class ChatTask(models.Model):
     last_attempt_at = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(null=True, blank=True)
     yields = models.BooleanField(
-        default=False, db_default=False, help_text="It is done once nothing is due that does not yield."
+        default=False, db_default=False, help_text="The task waits until no other task is due."
     )
 
     class Meta:

@@ -35,7 +35,7 @@ class Community(models.Model):
     tier = models.CharField(max_length=8, choices=TierName, default=TierName.BASIC)
     bot_credits = models.PositiveIntegerField(default=0, help_text="Credits left for AI features.")
     follow_ups_of_ten = models.PositiveSmallIntegerField(
-        default=0, db_default=0, help_text="Further questions that were asked of the ten that are paid."
+        default=0, db_default=0, help_text="How many of the ten further questions for one credit were asked."
     )
     locale = models.CharField(max_length=35, null=True, blank=True)  # noqa: DJ001 (null is part of the interface)
     icon_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
@@ -51,7 +51,7 @@ class Community(models.Model):
         blank=True,
         editable=False,
         related_name="test_side",
-        help_text="The community in whose place its test keys see this one; null: no test side.",
+        help_text="The community that this test side belongs to. Null: the community is no test side.",
     )
 
     objects = AccessQuerySet["Community"].as_manager()

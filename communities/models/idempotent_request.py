@@ -14,9 +14,9 @@ class IdempotentRequest(models.Model):
     """
 
     claim = models.CharField(
-        primary_key=True, max_length=64, help_text="Of the API key and the Idempotency-Key."
+        primary_key=True, max_length=64, help_text="A digest of the API key and the Idempotency-Key."
     )
-    fingerprint = models.CharField(max_length=64, help_text="Of method, path and body.")
+    fingerprint = models.CharField(max_length=64, help_text="A digest of the method, path and body.")
     status = models.PositiveSmallIntegerField(null=True)
     body = models.BinaryField(null=True)
     headers = models.JSONField(null=True)

@@ -30,7 +30,7 @@ class Identity(models.Model):
     provider = models.CharField(max_length=10, choices=Provider)
     platform_id = models.CharField(max_length=128)
     community = models.ForeignKey(Community, models.CASCADE, null=True, blank=True, related_name="+")
-    name = models.CharField(max_length=200, blank=True, db_default="", help_text="As the platform shows it.")
+    name = models.CharField(max_length=200, blank=True, db_default="", help_text="The name on the platform.")
     proven_at = models.DateTimeField(
         null=True,
         blank=True,
@@ -60,9 +60,9 @@ class SourceToken(models.Model):
 
     identity = models.OneToOneField(Identity, models.CASCADE, primary_key=True, related_name="token")
     sealed = models.BinaryField()
-    expires_at = models.DateTimeField(null=True, help_text="Of the access token; null: it does not expire.")
+    expires_at = models.DateTimeField(null=True, help_text="When the access token expires. Null: never.")
     refreshing_until = models.DateTimeField(
-        null=True, help_text="Until then one process alone asks the platform for a new one."
+        null=True, help_text="Until this time, one process alone asks the platform for a new token."
     )
 
     def __str__(self) -> str:

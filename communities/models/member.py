@@ -48,11 +48,14 @@ class Member(models.Model):
         models.CharField(max_length=20),
         null=True,
         blank=True,
-        help_text="Roles on the chat platform, as it last told; null: never told.",
+        help_text="Roles on the chat platform at the last update. Null: never received.",
     )
     roles_told_at = models.DateTimeField(null=True, blank=True)
     roles_asked_at = models.DateTimeField(
-        null=True, blank=True, editable=False, help_text="When the worker last asked for them."
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When the worker last asked the platform for the roles.",
     )
     left_server = models.BooleanField(
         default=False,
@@ -63,7 +66,7 @@ class Member(models.Model):
     email = models.EmailField(
         blank=True,
         db_default="",
-        help_text="Where staff write to this member. Proves nothing: nobody signs in with it.",
+        help_text="Where staff write to this member. Nobody can sign in with this address.",
     )
     attributes = models.JSONField(
         default=dict,

@@ -14,7 +14,9 @@ class MemberChange(models.Model):
 
     member_id = models.BigIntegerField(primary_key=True)
     community_id = models.BigIntegerField()
-    due_at = models.DateTimeField(help_text="Beside anonymous answers, the end of the hour or day.")
+    due_at = models.DateTimeField(
+        help_text="The end of the hour or day, if the change belongs to anonymous answers."
+    )
 
     class Meta:
         indexes = [models.Index(fields=["due_at"], name="member_change_due")]

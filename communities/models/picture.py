@@ -30,7 +30,7 @@ class Picture(models.Model):
     path_to_community: ClassVar = "community_id"
 
     community = models.ForeignKey(Community, models.CASCADE, related_name="+", db_index=False)
-    address = models.TextField(help_text="As it was written.")
+    address = models.TextField(help_text="The address that a person wrote.")
     name = models.CharField(max_length=32, unique=True)
     content = models.BinaryField(null=True, blank=True)
     content_type = models.CharField(max_length=10, blank=True, db_default="")
@@ -44,7 +44,7 @@ class Picture(models.Model):
     attempt_count = models.PositiveSmallIntegerField(db_default=0)
     is_uploaded = models.BooleanField(default=False, db_default=False)
     wanted_at = models.DateTimeField(
-        help_text="When the address was last written; of an upload, also when it was last found in use."
+        help_text="When the address was last written, or the upload was last found in use."
     )
     fetched_at = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(null=True, blank=True)

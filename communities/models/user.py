@@ -43,13 +43,13 @@ class User(AbstractUser):
         null=True,
         blank=True,
         editable=False,
-        help_text="Browsers remembered before are asked for a code again.",
+        help_text="Browsers that were remembered before this time are asked for a code.",
     )
     merged_ids = ArrayField(
         models.BigIntegerField(),
         null=True,
         editable=False,
-        help_text="Ids of users merged into this one, by which anonymous projects still know them.",
+        help_text="Ids of users who were merged into this user. Anonymous projects still know these ids.",
     )
 
     objects: ClassVar = Users()

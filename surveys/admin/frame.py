@@ -20,7 +20,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from communities.ground.actors import Actor, Level
-from communities.ground.errors import Refusal
+from communities.ground.errors import NotFound, Refusal
 from communities.ground.rounding import Rounding
 from communities.staff import acting
 from communities.staff.site import time_zone_of
@@ -150,8 +150,11 @@ def open_project(request: HttpRequest, project_id: int, *, tab: str) -> ProjectP
     if community_id is None:
         raise Http404
     actor = acting.require_actor(request, community_id)
-    project = lookup.visible(actor=actor, at=at).with_details().filter(pk=project_id).first()
-    if project is None or not _opens(tab, actor, project):
+    try:
+        project = lookup.seen(actor=actor, project_id=project_id, at=at, detailed=True)
+    except NotFound as failure:
+        raise Http404 from failure
+    if not _opens(tab, actor, project):
         raise Http404
     acting.make_current(request, community_id)
     return ProjectPage(project, actor, tab, at)

@@ -71,7 +71,7 @@ class Header:
 
 
 def header_of(project: Project, actor: Actor, at: datetime) -> Header:
-    """The header of a project's tabs. The project comes from `with_details()`."""
+    """The header of a project's tabs. The project comes from `lookup.with_details`."""
     figures = figures_of([project], actor, at)[project.pk]
     state = state_of(project, at)
     main, more = _tools(project, actor, at)
@@ -176,7 +176,7 @@ def asks(act: str, project: Project) -> str:
 def figures_of(projects: Sequence[Project], actor: Actor, at: datetime) -> Mapping[int, Figures]:
     """The figures of these projects by id, in two queries, and one more query if some change in steps.
 
-    Sets the counts of `ProjectQuerySet.with_counts` on each project too.
+    Sets the counts of `lookup.with_details` on each project too.
     """
     ids = [project.pk for project in projects]
     sums = Tally.objects.filter(project_id__in=ids).values("project_id")

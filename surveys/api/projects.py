@@ -229,7 +229,7 @@ class ProjectViewSet(OwnWorkViewSet):
         examples=[OpenApiExample("A project", examples.PROJECT, response_only=True)],
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
-        project = lookup.one(self.visible().with_details(), project_id)
+        project = lookup.seen(actor=self.actor, project_id=project_id, at=self.at, detailed=True)
         return Response(self._as_json(project))
 
     @_changes(

@@ -72,7 +72,7 @@ class Migration(migrations.Migration):
                 ('title', models.CharField(max_length=80)),
                 ('description', models.CharField(blank=True, default='', max_length=300)),
                 ('phrases', models.JSONField(default=list)),
-                ('is_pinned', models.BooleanField(default=False, help_text='Staff keep it: no analysis replaces it.')),
+                ('is_pinned', models.BooleanField(default=False, help_text="Staff pinned the theme. No analysis replaces a pinned theme.")),
                 ('since', models.PositiveIntegerField()),
                 ('block', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='themes', to='surveys.block')),
                 ('merged_into', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='surveys.theme')),

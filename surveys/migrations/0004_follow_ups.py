@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='block',
             name='follow_ups',
-            field=models.PositiveSmallIntegerField(blank=True, help_text='Further questions that a model may ask about a short answer.', null=True),
+            field=models.PositiveSmallIntegerField(blank=True, help_text="How many further questions a model may ask about a short answer.", null=True),
         ),
     ]

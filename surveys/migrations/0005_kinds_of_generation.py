@@ -18,11 +18,11 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='generation',
             name='draft',
-            field=models.JSONField(blank=True, help_text='The result, by kind.', null=True),
+            field=models.JSONField(blank=True, help_text="The result. Its form depends on the kind.", null=True),
         ),
         migrations.AlterField(
             model_name='generation',
             name='request',
-            field=models.JSONField(help_text='What the provider is asked, by kind.'),
+            field=models.JSONField(help_text="The request to the provider. Its form depends on the kind."),
         ),
     ]

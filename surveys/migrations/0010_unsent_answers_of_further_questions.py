@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
             field=models.PositiveSmallIntegerField(
                 db_default=0,
                 default=0,
-                help_text="The number of the further question about its answer, if it is one.",
+                help_text="The number of the further question. 0: the answer is to the block itself.",
             ),
         ),
     ]

@@ -21,11 +21,11 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='option',
             name='is_exclusive',
-            field=models.BooleanField(blank=True, help_text='Cannot be chosen with others.', null=True),
+            field=models.BooleanField(blank=True, help_text="Respondents cannot choose this option together with other options.", null=True),
         ),
         migrations.AddField(
             model_name='option',
             name='is_other',
-            field=models.BooleanField(blank=True, help_text='Whoever chooses it writes a text of their own.', null=True),
+            field=models.BooleanField(blank=True, help_text="Respondents who choose this option write a text of their own.", null=True),
         ),
     ]

@@ -19,27 +19,27 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='project',
             name='advance_on_choice',
-            field=models.BooleanField(db_default=True, default=True, help_text='On pages, a single choice by pointer moves on.'),
+            field=models.BooleanField(db_default=True, default=True, help_text="On pages, a click or tap on a single choice shows the next question."),
         ),
         migrations.AddField(
             model_name='project',
             name='consent',
-            field=models.TextField(blank=True, help_text='What respondents agree to before their first answer is stored.', null=True),
+            field=models.TextField(blank=True, help_text="The text that respondents agree to before their first answer is stored.", null=True),
         ),
         migrations.AddField(
             model_name='project',
             name='end',
-            field=models.JSONField(blank=True, help_text='The button of the end: label, url, redirect.', null=True),
+            field=models.JSONField(blank=True, help_text="The button after the last question: `label`, `url` and `redirect`.", null=True),
         ),
         migrations.AddField(
             model_name='project',
             name='ends',
-            field=models.JSONField(blank=True, db_default=models.Value([], models.JSONField()), default=list, help_text='Other ends, each with an expression; the first one that holds is shown.'),
+            field=models.JSONField(blank=True, db_default=models.Value([], models.JSONField()), default=list, help_text="Other ends. Respondents get the first end whose expression is true."),
         ),
         migrations.AddField(
             model_name='project',
             name='keep_responses_days',
-            field=models.PositiveSmallIntegerField(blank=True, help_text='After so many days, responses are deleted.', null=True),
+            field=models.PositiveSmallIntegerField(blank=True, help_text="Responses are deleted after this number of days.", null=True),
         ),
         migrations.AddField(
             model_name='project',
@@ -54,7 +54,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='project',
             name='review',
-            field=models.BooleanField(db_default=False, default=False, help_text='Pages show all answers before the end.'),
+            field=models.BooleanField(db_default=False, default=False, help_text="Pages show the respondent all answers before the end."),
         ),
         migrations.AddIndex(
             model_name='project',

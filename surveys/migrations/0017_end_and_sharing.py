@@ -13,16 +13,16 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='project',
             name='indexed',
-            field=models.BooleanField(db_default=False, default=False, help_text='Search engines may list the page, if it is public.'),
+            field=models.BooleanField(db_default=False, default=False, help_text="Search engines may list the page of a public project."),
         ),
         migrations.AddField(
             model_name='project',
             name='mail_copy',
-            field=models.BooleanField(db_default=False, default=False, help_text='Pages offer a copy of one’s answers by mail at the end.'),
+            field=models.BooleanField(db_default=False, default=False, help_text="At the end, pages offer respondents a copy of their answers by mail."),
         ),
         migrations.AddField(
             model_name='project',
             name='short_code',
-            field=models.CharField(editable=False, help_text='The end of its short address.', max_length=8, null=True, unique=True),
+            field=models.CharField(editable=False, help_text="The last part of the short address.", max_length=8, null=True, unique=True),
         ),
     ]

@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
                 ('attempt', models.PositiveSmallIntegerField(default=0)),
                 ('deaths', models.PositiveSmallIntegerField(default=0, help_text='Leases in a row that expired without progress.')),
                 ('leased_until', models.DateTimeField(blank=True, null=True)),
-                ('credits_used', models.PositiveIntegerField(default=0, help_text='Taken before the work.')),
+                ('credits_used', models.PositiveIntegerField(default=0, help_text="Credits that were charged before the work.")),
                 ('generated_by', models.CharField(blank=True, max_length=16, null=True)),
                 ('error', models.TextField(blank=True, null=True)),
                 ('created_at', models.DateTimeField()),

@@ -45,7 +45,7 @@ class Migration(migrations.Migration):
                     "is_listed",
                     models.BooleanField(
                         default=False,
-                        help_text="Has an answer, or is completed; not if it was screened out.",
+                        help_text="The conversation has an answer or is completed, and was not screened out.",
                     ),
                 ),
                 migrations.AlterField(

@@ -39,13 +39,13 @@ class Analysis(Job):
     summary = models.TextField(null=True, blank=True)  # noqa: DJ001
     # Text, because `jsonb` would lose the order of the fields.
     blocks_as_json = models.TextField(  # noqa: DJ001
-        null=True, blank=True, help_text="The AnalysisBlocks of the API, as JSON."
+        null=True, blank=True, help_text="`blocks` of the interface, as JSON."
     )
     scores_as_json = models.TextField(  # noqa: DJ001
-        null=True, blank=True, help_text="The `scores` of the API, as JSON; null where scoring was off."
+        null=True, blank=True, help_text="`scores` of the interface, as JSON. Null: scoring was off."
     )
     variables_as_json = models.TextField(  # noqa: DJ001
-        null=True, blank=True, help_text="The `variables` of the API, as JSON."
+        null=True, blank=True, help_text="`variables` of the interface, as JSON."
     )
 
     spending = models.JSONField(

@@ -26,7 +26,7 @@ class ChatPost(models.Model):
     is_deleted = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="The message was deleted on the platform: it is not posted again by itself.",
+        help_text="The message was deleted on the platform. Only staff post it again.",
     )
     posted_at = models.DateTimeField(null=True)
     edited_at = models.DateTimeField(null=True)
@@ -51,7 +51,9 @@ class PublicMessage(ChatPost):
 
     project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")
     is_open = models.BooleanField(
-        default=False, db_default=False, help_text="It shows an open project, with buttons to answer."
+        default=False,
+        db_default=False,
+        help_text="The message shows an open project and has buttons to answer.",
     )
     revision = models.PositiveIntegerField(default=0, db_default=0)
     times_asked = models.PositiveIntegerField(default=0, db_default=0)
@@ -104,7 +106,7 @@ class UnsentAnswer(models.Model):
     follow_up = models.PositiveSmallIntegerField(
         default=0,
         db_default=0,
-        help_text="The number of the further question about its answer, if it is one.",
+        help_text="The number of the further question. 0: the answer is to the block itself.",
     )
     option_ids = ArrayField(models.BigIntegerField(), default=list)
     text = models.TextField(blank=True, default="")

@@ -58,12 +58,12 @@ class Conversation(models.Model):
         max_length=64,
         null=True,
         blank=True,
-        help_text="Keyed hash of the respondent; null if nameless or anonymous.",
+        help_text="Keyed hash of the respondent. Null: the respondent has no name or is anonymous.",
     )
     sealed_respondent = models.BinaryField(
         null=True,
         blank=True,
-        help_text="On anonymous projects, the respondent, encrypted, until the end or a day's silence.",
+        help_text="The encrypted respondent of an anonymous project, until the end or a day without answers.",
     )
     session_number = models.PositiveIntegerField(null=True, blank=True)
     seed = models.BigIntegerField(help_text="Orders shuffled options in this conversation.")
@@ -72,7 +72,7 @@ class Conversation(models.Model):
         default=b"", db_default=b"", blank=True, help_text="All answers, packed for counting."
     )
     is_listed = models.BooleanField(
-        default=False, help_text="Has an answer, or is completed; not if it was screened out."
+        default=False, help_text="The conversation has an answer or is completed, and was not screened out."
     )
     is_suspected = models.BooleanField(
         default=False, db_default=False, help_text="A program may have answered (rule 6.246)."
@@ -92,7 +92,7 @@ class Conversation(models.Model):
     changed_in = models.BigIntegerField(
         null=True,
         blank=True,
-        help_text="Where its last change stands in the feed: a transaction's number, 0 until it is settled.",
+        help_text="Position of the last change in the feed: a transaction's number, 0 until settled.",
     )
     started_at = models.DateTimeField()
     updated_at = models.DateTimeField()

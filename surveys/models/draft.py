@@ -27,7 +27,7 @@ class ScriptDraft(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="+")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False)
     blocks = models.TextField(help_text="The array of blocks as the editor sent it, as JSON.")
-    revision = models.PositiveIntegerField(help_text="The revision of the script that it began from.")
+    revision = models.PositiveIntegerField(help_text="The revision of the script that the draft began with.")
     base = models.TextField(blank=True, help_text="The blocks at that revision as JSON; empty if unknown.")
     version = models.BigIntegerField(default=first_version, help_text="Grows whenever the draft is kept.")
     saved_at = models.DateTimeField()

@@ -34,11 +34,11 @@ class Generation(Job):
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="+", db_index=False
     )
-    request = models.JSONField(help_text="What the provider is asked, by kind.")
-    draft = models.JSONField(null=True, blank=True, help_text="The result, by kind.")
+    request = models.JSONField(help_text="The request to the provider. Its form depends on the kind.")
+    draft = models.JSONField(null=True, blank=True, help_text="The result. Its form depends on the kind.")
 
     retry_after = models.PositiveIntegerField(
-        null=True, blank=True, help_text="If it failed: seconds after which another attempt may succeed."
+        null=True, blank=True, help_text="Seconds after which another attempt may succeed, if the job failed."
     )
 
     class Meta:

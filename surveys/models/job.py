@@ -28,7 +28,9 @@ class Job(models.Model):
         default=0, help_text="Leases in a row that expired without progress."
     )
     leased_until = models.DateTimeField(null=True, blank=True)
-    credits_used = models.PositiveIntegerField(default=0, help_text="Taken before the work.")
+    credits_used = models.PositiveIntegerField(
+        default=0, help_text="Credits that were charged before the work."
+    )
     generated_by = models.CharField(max_length=16, null=True, blank=True)  # noqa: DJ001
     error = models.TextField(null=True, blank=True)  # noqa: DJ001
     created_at = models.DateTimeField()

@@ -21,15 +21,21 @@ class PersonalLink(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     member = models.ForeignKey("communities.Member", models.CASCADE, related_name="+")
     created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", help_text="Null: erased."
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        help_text="Null: the person was erased.",
     )
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
-    used_at = models.DateTimeField(null=True, blank=True, help_text="When it was first opened.")
+    used_at = models.DateTimeField(null=True, blank=True, help_text="When the link was first opened.")
     mailed_at = models.DateTimeField(null=True, blank=True)
     reminded_at = models.DateTimeField(null=True, blank=True)
-    sealed_metadata = models.BinaryField(null=True, blank=True, help_text="What it carries along, encrypted.")
+    sealed_metadata = models.BinaryField(
+        null=True, blank=True, help_text="Values of fields that the link sends along, encrypted."
+    )
 
     class Meta:
         indexes = [models.Index(fields=["project", "-created_at", "-id"], name="link_newest_of_project")]

@@ -14,7 +14,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db import models
 from django.db.models import F, Func, Q, Value
-from django.db.models.functions import Coalesce, Lower, Now
+from django.db.models.functions import Lower, Now
 from django.db.models.lookups import Contains
 
 from communities.ground import word_matches
@@ -90,24 +90,9 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         named = self.alias(words=_WORDS_OF_NAME)
         return word_matches.narrow(named, has_words=has_words, newest=("-created_at", "-pk"))
 
-    def with_details(self) -> Self:
-        """Load the author, buckets and counts, which the JSON of a project needs."""
-        return self.select_related("author").prefetch_related("buckets").with_counts()
-
     def due_to_change(self, *, at: datetime) -> Self:
         """Projects whose scheduled opening or closing is due."""
         return self.filter(Q(opens_at__lte=at) | Q(closes_at__lte=at))
-
-    def with_counts(self) -> Self:
-        """Add `completion_count`, `response_count` and `listed_count`, summed over the tally's slots."""
-        from_tally = {
-            "completion_count": "completed",
-            "response_count": "answered",
-            "listed_count": "listed",
-        }
-        return self.annotate(
-            **{name: Coalesce(models.Sum(f"tallies__{column}"), 0) for name, column in from_tally.items()}
-        )
 
 
 class _Present(models.Manager.from_queryset(ProjectQuerySet)):  # type: ignore[misc]
@@ -162,7 +147,9 @@ class Project(models.Model):
         default=True, help_text="Whether other communities may clone this project."
     )
     revision = models.PositiveIntegerField(default=0, help_text="Counts the writes of the script.")
-    block_count = models.PositiveIntegerField(default=0, help_text="Blocks of the script, outro left out.")
+    block_count = models.PositiveIntegerField(
+        default=0, help_text="Number of blocks in the script without its outro."
+    )
     question_count = models.PositiveIntegerField(default=0)
 
     family = models.UUIDField(
@@ -177,7 +164,7 @@ class Project(models.Model):
     status = models.CharField(max_length=8, choices=Status, default=Status.INACTIVE)
     opens_at = models.DateTimeField(null=True, blank=True)
     closes_at = models.DateTimeField(null=True, blank=True)
-    opened_at = models.DateTimeField(null=True, blank=True, help_text="When it was last opened.")
+    opened_at = models.DateTimeField(null=True, blank=True, help_text="When the project was last opened.")
 
     # Deleted by staff: hidden at once, and deleted for good after the time for restoring.
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -206,16 +193,18 @@ class Project(models.Model):
     lock_graded_answers = models.BooleanField(
         default=True,
         db_default=True,
-        help_text="An answer stays once its respondent has seen whether it is right.",
+        help_text="Respondents cannot change an answer after the page has shown whether the answer is right.",
     )
     hidden_fields = models.JSONField(
         default=list,
         db_default=Value([], models.JSONField()),
         blank=True,
-        help_text="Names that a web address may send along; on anonymous projects each with its values.",
+        help_text="Fields that a web address may send along. Anonymous projects list their values.",
     )
     consent = models.TextField(  # noqa: DJ001 (null in the API too)
-        null=True, blank=True, help_text="What respondents agree to before their first answer is stored."
+        null=True,
+        blank=True,
+        help_text="The text that respondents agree to before their first answer is stored.",
     )
     max_completes = models.PositiveIntegerField(null=True, blank=True)
     quotas = models.JSONField(
@@ -231,41 +220,49 @@ class Project(models.Model):
         "limit of the installation.",
     )
     advance_on_choice = models.BooleanField(
-        default=True, db_default=True, help_text="On pages, a single choice by pointer moves on."
+        default=True,
+        db_default=True,
+        help_text="On pages, a click or tap on a single choice shows the next question.",
     )
     review = models.BooleanField(
-        default=False, db_default=False, help_text="Pages show all answers before the end."
+        default=False, db_default=False, help_text="Pages show the respondent all answers before the end."
     )
-    end = models.JSONField(null=True, blank=True, help_text="The button of the end: label, url, redirect.")
+    end = models.JSONField(
+        null=True, blank=True, help_text="The button after the last question: `label`, `url` and `redirect`."
+    )
     ends = models.JSONField(
         default=list,
         db_default=Value([], models.JSONField()),
         blank=True,
-        help_text="Other ends, each with an expression; the first one that holds is shown.",
+        help_text="Other ends. Respondents get the first end whose expression is true.",
     )
     keep_responses_days = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text="After so many days, responses are deleted."
+        null=True, blank=True, help_text="Responses are deleted after this number of days."
     )
     mail_copy = models.BooleanField(
-        default=False, db_default=False, help_text="Pages offer a copy of one’s answers by mail at the end."
+        default=False,
+        db_default=False,
+        help_text="At the end, pages offer respondents a copy of their answers by mail.",
     )
     indexed = models.BooleanField(
-        default=False, db_default=False, help_text="Search engines may list the page, if it is public."
+        default=False, db_default=False, help_text="Search engines may list the page of a public project."
     )
     results_token = models.UUIDField(
         unique=True,
         default=uuid.uuid4,
         db_default=RandomUUID(),
         editable=False,
-        help_text="The unguessable part of the results page's address, which is there while they are shared.",
+        help_text="The secret part of the address of the shared results page.",
     )
 
     short_code = models.CharField(  # noqa: DJ001 (unique, so empty is null)
-        max_length=8, unique=True, null=True, editable=False, help_text="The end of its short address."
+        max_length=8, unique=True, null=True, editable=False, help_text="The last part of the short address."
     )
 
     generation = models.JSONField(
-        null=True, blank=True, help_text="Made from an intent: its status, who generated it, and an error."
+        null=True,
+        blank=True,
+        help_text="How the script was generated from an intent: status, generator and error.",
     )
 
     # Groups of fields with the values of the caller. Values that the code needs for decisions have columns of
@@ -278,7 +275,7 @@ class Project(models.Model):
     was_open_to_web = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="It has been live while everybody with the address could answer.",
+        help_text="The project has been live at a time when everybody with the address could answer.",
     )
 
     scoring_enabled = models.BooleanField(default=False)
@@ -286,7 +283,7 @@ class Project(models.Model):
         default=False, help_text="The script was written while scoring was on, so its scores count."
     )
 
-    # Set by `with_counts`.
+    # Set by `lookup.with_details`.
     completion_count: int
     response_count: int
     listed_count: int

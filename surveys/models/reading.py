@@ -42,7 +42,9 @@ class Theme(models.Model):
     title = models.CharField(max_length=80)
     description = models.CharField(max_length=300, default="", blank=True)
     phrases = models.JSONField(default=list)
-    is_pinned = models.BooleanField(default=False, help_text="Staff keep it: no analysis replaces it.")
+    is_pinned = models.BooleanField(
+        default=False, help_text="Staff pinned the theme. No analysis replaces a pinned theme."
+    )
     since = models.PositiveIntegerField()
     merged_into = models.ForeignKey(
         "self", models.CASCADE, null=True, blank=True, related_name="+", db_index=False

@@ -22,7 +22,10 @@ class ResponseDeletion(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", db_index=False
     )
     requested_under = models.CharField(
-        max_length=8, blank=True, db_default="", help_text="The pseudonym of who requested it, once erased."
+        max_length=8,
+        blank=True,
+        db_default="",
+        help_text="The pseudonym of the person who requested the deletion, if this person was erased.",
     )
 
     class Meta:

@@ -26,7 +26,9 @@ class ResultsCount(Job):
     progress = models.FloatField(default=0.0, help_text="0 to 1.")
     sealed = models.BinaryField(null=True, blank=True)
     violations = models.JSONField(
-        null=True, blank=True, help_text="What it was refused for, as in the API; null if it was not refused."
+        null=True,
+        blank=True,
+        help_text="Violations of a refused count, as in the interface. Null: the count was not refused.",
     )
 
     class Meta:

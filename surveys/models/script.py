@@ -40,7 +40,7 @@ class Block(models.Model):
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="blocks")
     is_archived = models.BooleanField(
-        default=False, help_text="Removed from the script, kept for its answers."
+        default=False, help_text="The block was removed from the script. The row is kept for its answers."
     )
     position = models.PositiveIntegerField()
     name = models.CharField(max_length=64)
@@ -49,7 +49,7 @@ class Block(models.Model):
     prompt = models.TextField(blank=True)
     description = models.TextField(null=True, blank=True)  # noqa: DJ001
     scores_ignored = models.BooleanField(
-        default=False, help_text="Scores were sent for its options while scoring was off."
+        default=False, help_text="Scores of options were sent while scoring was off."
     )
     answer_style = models.CharField(max_length=11, null=True, blank=True)  # noqa: DJ001
     color = models.CharField(max_length=6, null=True, blank=True)  # noqa: DJ001
@@ -76,12 +76,12 @@ class Block(models.Model):
     randomize_options = models.BooleanField(null=True, blank=True)
     rank_top_n = models.PositiveIntegerField(null=True, blank=True)
     follow_ups = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text="Further questions that a model may ask about a short answer."
+        null=True, blank=True, help_text="How many further questions a model may ask about a short answer."
     )
     calculated_formula = models.TextField(null=True, blank=True)  # noqa: DJ001
     advance = models.JSONField("continue", null=True, blank=True)
     last_code = models.PositiveIntegerField(
-        default=0, help_text="The highest code that an option of the block has had."
+        default=0, help_text="The highest code that any option of the block ever had."
     )
 
     class Meta:
@@ -107,7 +107,7 @@ class Option(models.Model):
 
     block = models.ForeignKey(Block, models.CASCADE, related_name="options")
     is_archived = models.BooleanField(
-        default=False, help_text="Removed from the block, kept for its answers."
+        default=False, help_text="The option was removed from the block. The row is kept for its answers."
     )
     display_order = models.PositiveIntegerField()
     code = models.PositiveIntegerField()
@@ -116,9 +116,11 @@ class Option(models.Model):
     emoji = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001
     score_values = models.JSONField(null=True, blank=True)
     anchor_position = models.CharField(max_length=4, null=True, blank=True)  # noqa: DJ001
-    is_exclusive = models.BooleanField(null=True, blank=True, help_text="Cannot be chosen with others.")
+    is_exclusive = models.BooleanField(
+        null=True, blank=True, help_text="Respondents cannot choose this option together with other options."
+    )
     is_other = models.BooleanField(
-        null=True, blank=True, help_text="Whoever chooses it writes a text of their own."
+        null=True, blank=True, help_text="Respondents who choose this option write a text of their own."
     )
     image_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
     image_alt = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001

@@ -22,7 +22,7 @@ def project_changed(
 ) -> None:
     """Emit an event with the project in its state at `happened_at`, which may be earlier than `at`.
 
-    `project` is loaded by `Project.objects.with_details()`, or was created just now.
+    `project` is loaded by `lookup.with_details`, or was created just now.
     """
     outbox.emit(
         community_id=project.community_id,

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from surveys.models import Project
 from surveys.services.conversations import admission, removal
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.saving import LimitReached
+from surveys.services.ground import lookup
 from surveys.services.projects import schedule
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 from tests.support.moments import LUNCHTIME
@@ -328,4 +328,4 @@ def test_telling_takes_one_statement_however_many_listen(listeners: int) -> None
         cast(second)
 
     assert Delivery.objects.count() == 2 * listeners
-    assert Project.objects.with_counts().get(pk=made.pk).completion_count == 2
+    assert lookup.with_details([made.pk])[made.pk].completion_count == 2

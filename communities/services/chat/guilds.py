@@ -16,6 +16,7 @@ from django.conf import settings
 from django.utils.functional import cached_property
 
 from communities.chat_platform import client, pacing, permissions
+from communities.ground.statements import by_id
 from communities.ground.transactions import in_transaction
 from communities.models import ChatInstallation
 
@@ -162,10 +163,10 @@ class Guild:
 
 def stored(*, community_id: int) -> Guild | None:
     """The server as the platform last described it; None if the community is not connected."""
-    row = ChatInstallation.objects.filter(
-        community_id=community_id, status=ChatInstallation.Status.CONNECTED, snapshot__isnull=False
-    ).first()
-    if row is None or row.snapshot is None or row.snapshot_at is None:
+    row = by_id(ChatInstallation, community_id)
+    if row is None or row.status != ChatInstallation.Status.CONNECTED:
+        return None
+    if row.snapshot is None or row.snapshot_at is None:
         return None
     return read(row.snapshot, at=row.snapshot_at, looked_up=row.looked_up)
 
@@ -206,8 +207,8 @@ def look(
     minute, whatever ids its callers send. Never call this inside a transaction. If the platform cannot be
     asked, its last description applies: the worker asks again before it posts or grants anything.
     """
-    guild = stored(community_id=community_id)
-    if guild is None or settings.CHAT is None:
+    guild = stored(community_id=community_id) if settings.CHAT else None
+    if guild is None:
         return
     with suppress(client.PlatformError):
         if guild.at <= at - FRESH or _is_new_role(guild, role_ids):

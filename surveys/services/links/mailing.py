@@ -148,8 +148,9 @@ def make_links(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -
     The first `service.MOST_AT_ONCE` chosen members without a link that is valid for LEAST_LEFT get one.
     """
     service.require_owner(actor=actor, project_id=project_id)
-    locked = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)
-    project = lookup.one(locked, project_id)
+    project = lookup.in_community(
+        community_id=actor.community_id, project_id=project_id, lock="FOR NO KEY UPDATE"
+    )
     usable = PersonalLink.objects.filter(
         project=project, member=OuterRef("pk"), revoked_at__isnull=True, expires_at__gt=at + LEAST_LEFT
     )
@@ -197,8 +198,9 @@ def send(*, actor: Actor, project_id: int, choice: Choice, subject: str, text: s
     sendings the second waits, so that both limits are kept. Returns the recipients' counts.
     """
     service.require_owner(actor=actor, project_id=project_id)
-    locked = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)
-    project = lookup.one(locked, project_id)
+    project = lookup.in_community(
+        community_id=actor.community_id, project_id=project_id, lock="FOR NO KEY UPDATE"
+    )
     if not (project.is_live_at(at) or project.is_pending_at(at)):
         raise Conflict("Open the project before you send links to it.")
     require_words(subject, text)

@@ -228,7 +228,7 @@ def _require_inactive(project: Project, *, at: datetime) -> None:
 
 def _delete_locked(project: Project, *, at: datetime) -> None:
     """Delete a project under its row lock. The caller has checked that it is neither live nor pending."""
-    deleted = Project.with_deleted.with_details().get(pk=project.pk)
+    deleted = lookup.with_details([project.pk])[project.pk]
     events.project_changed(EventType.PROJECT_DELETED, deleted, at=at)
     public_messages.ask_to_remove(project, at=at)
     end_running_analyses(project)

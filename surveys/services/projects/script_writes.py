@@ -17,6 +17,7 @@ from communities.ground.transactions import in_transaction
 from communities.models import CommunitySettings
 from surveys.models import Block, Project
 from surveys.services import events
+from surveys.services.ground import lookup
 from surveys.services.scripts import editing, outro
 from surveys.services.scripts.editing import Written
 from surveys.services.scripts.planning import Plan
@@ -85,8 +86,9 @@ def follow_thanks(*, before: CommunitySettings, after: CommunitySettings, at: da
             prompt=now.prompt, advance=asdict(now.continue_) if now.continue_ else None
         )
         Project.with_deleted.filter(pk__in=locked).update(revision=F("revision") + 1)
-        for project in Project.objects.with_details().filter(pk__in=locked):
-            events.project_changed(EventType.PROJECT_UPDATED, project, at=at)
+        for project in lookup.with_details(locked).values():
+            if project.deleted_at is None:
+                events.project_changed(EventType.PROJECT_UPDATED, project, at=at)
 
 
 def _announced(written: Written, at: datetime) -> Written:

@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from communities.ground.errors import NotFound
 from communities.services.chat import guilds
 from communities.services.chat.guilds import Guild
 from surveys.engine.script import Script, Violation
 from surveys.models import Project
-from surveys.services.ground import field_groups
+from surveys.services.ground import field_groups, lookup
 from surveys.services.scripts import cache as script_cache
 
 _REWARDS = ("discord_role_id", "achievement_role_id")
@@ -32,8 +33,9 @@ def look_to_open(*, community_id: int, project_id: int, fields: Mapping[str, Any
     """Ask the platform about all roles and channels that a project names, before the transaction that opens
     it.
     """
-    project = Project.objects.filter(pk=project_id, community_id=community_id).first()
-    if project is None:
+    try:
+        project = lookup.in_community(community_id=community_id, project_id=project_id)
+    except NotFound:  # The transaction refuses it.
         return
     own = {"delivery": project.delivery, "rewards": project.rewards}
     script = script_cache.script_of(project)

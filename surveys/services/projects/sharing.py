@@ -52,8 +52,9 @@ def give_access(*, actor: Actor, project_id: int, member_id: int, level: Level, 
     Raises NotFound and Forbidden for all but owners of the project, and refuses as `project_grants.change`.
     """
     # Locked, because a row that is written beside the project's deletion would outlive the project.
-    rows = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)
-    project = lookup.one(rows, project_id)
+    project = lookup.in_community(
+        community_id=actor.community_id, project_id=project_id, lock="FOR NO KEY UPDATE"
+    )
     access.require_owner(actor=actor, project=project)
     project_grants.change(actor=actor, member_id=member_id, project_id=project.pk, level=level, at=at)
 

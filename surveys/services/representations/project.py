@@ -15,7 +15,7 @@ from surveys.services.ground import field_groups
 def project_as_json(project: Project, *, at: datetime) -> dict[str, Any]:
     """Every field of a project, with the status at this moment.
 
-    `project` is loaded by `Project.objects.with_details()`, which loads its author, buckets and counts.
+    `project` is loaded by `lookup.with_details`, which loads its author, buckets and counts.
     """
     is_live = project.is_live_at(at)
     return {

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
-from django.db.models import Exists, JSONField, OuterRef, Subquery, Value
-from django.db.models.expressions import RawSQL
-from django.db.models.functions import Coalesce
+import orjson
 
 from communities.ground.audit_actions import Action
-from communities.models import AuditEntry
-from surveys.models import Project
+from communities.ground.statements import prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,26 +28,35 @@ class Additions:
     options: Mapping[int, Added] = field(default_factory=dict)
 
 
+_WRITES_SINCE_OPENING = f"""
+SELECT e.happened_at, (e.after->>'revision')::int,
+    jsonb_path_query_array(e.before, '$.blocks[*].id'), jsonb_path_query_array(e.after, '$.blocks[*].id'),
+    jsonb_path_query_array(e.before, '$.blocks[*].options[*].id'),
+    jsonb_path_query_array(e.after, '$.blocks[*].options[*].id')
+FROM communities_auditentry e
+WHERE e.project_id = %(project)s AND e.action = '{Action.SCRIPT_UPDATED}'
+    AND EXISTS (SELECT 1 FROM surveys_project WHERE id = %(project)s AND opened_at IS NOT NULL)
+    AND e.happened_at >= coalesce((
+        SELECT min(happened_at) FROM communities_auditentry
+        WHERE project_id = %(project)s AND action = '{Action.PROJECT_OPENED}'
+    ), '-infinity')
+ORDER BY e.happened_at, e.id
+"""
+
+
 def read(project_id: int) -> Additions:
     """The additions that the script's history lists; a history is kept for a limited time. No id that was
     removed returns.
     """
-    entries = AuditEntry.objects.filter(project_id=project_id)
-    project = Project.with_deleted.filter(pk=OuterRef("project_id"), opened_at__isnull=False)
-    opened = entries.filter(action=Action.PROJECT_OPENED).order_by("happened_at", "pk").values("happened_at")
-    first = Coalesce(Subquery(opened[:1]), Value(datetime.min.replace(tzinfo=UTC)))
-    writes = entries.filter(Exists(project), action=Action.SCRIPT_UPDATED, happened_at__gte=first)
-    ids = {
-        f"{side}_{kind}": RawSQL(
-            f"jsonb_path_query_array({side}, '$.blocks[*]{path}.id')", [], output_field=JSONField()
-        )
-        for side in ("before", "after")
-        for kind, path in (("blocks", ""), ("options", ".options[*]"))
-    }
-    found: dict[str, dict[int, Added]] = {"blocks": {}, "options": {}}
-    rows = writes.annotate(**ids).order_by("happened_at", "pk")
-    for row in rows.values("happened_at", "after__revision", *ids):
-        for kind in found:
-            for each in {*(row[f"after_{kind}"] or ())}.difference(row[f"before_{kind}"] or ()):
-                found[kind][each] = Added(row["happened_at"], row["after__revision"])
-    return Additions(**found)
+    with prepared() as cursor:
+        cursor.execute(_WRITES_SINCE_OPENING, {"project": project_id})
+        rows = cursor.fetchall()
+    blocks: dict[int, Added] = {}
+    options: dict[int, Added] = {}
+    for happened_at, revision, *ids in rows:
+        added = Added(happened_at, revision)
+        lists = (orjson.loads(each or "[]") for each in ids)  # Django asks psycopg for JSON as text.
+        blocks_before, blocks_after, options_before, options_after = map(set, lists)
+        blocks |= dict.fromkeys(blocks_after - blocks_before, added)
+        options |= dict.fromkeys(options_after - options_before, added)
+    return Additions(blocks, options)

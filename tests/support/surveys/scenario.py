@@ -20,6 +20,7 @@ from surveys.models import Answer, Completion, Project
 from surveys.services.conversations import admission, moves
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.view import ConversationView
+from surveys.services.ground import lookup
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
 from tests.factories import IdentityFactory, MemberFactory, ProjectFactory
@@ -119,7 +120,7 @@ def back(told: ConversationView, *, at: datetime = LUNCHTIME) -> Any:
 
 
 def counts(made: Project) -> dict[str, int]:
-    found = Project.objects.with_counts().get(pk=made.pk)
+    found = lookup.with_details([made.pk])[made.pk]
     return {
         "answered": found.response_count,
         "completed": found.completion_count,

@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from surveys.models import Project
+from surveys.services.ground import lookup
 from surveys.services.representations import script
 from surveys.services.representations.project import project_as_json
 from tests.support.staff import Staff
@@ -25,7 +26,7 @@ def staff() -> Staff:
 
 
 def told(made: Project) -> dict[str, Any]:
-    stored = Project.objects.with_details().get(pk=made.pk)
+    stored = lookup.with_details([made.pk])[made.pk]
     return project_as_json(stored, at=timezone.now())
 
 

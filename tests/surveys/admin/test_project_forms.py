@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from communities.models import Community, VerifiedSource
 from surveys.models import Project
-from surveys.services.ground import field_groups
+from surveys.services.ground import field_groups, lookup
 from surveys.services.representations.project import project_as_json
 from tests.factories import CommunitySettingsFactory, MemberFactory, VerifiedSourceFactory
 from tests.support.staff import Staff
@@ -27,7 +27,7 @@ def staff(kept_rows: None) -> Staff:
 
 
 def told(project: Project) -> dict[str, Any]:
-    stored = Project.objects.with_details().get(pk=project.pk)
+    stored = lookup.with_details([project.pk])[project.pk]
     return project_as_json(stored, at=timezone.now())
 
 

@@ -30,7 +30,7 @@ def opened(caller, made, delivery=None):
 
 
 def status_at(made, at):
-    return project_as_json(Project.objects.with_details().get(pk=made["id"]), at=at)["status"]
+    return project_as_json(lookup.with_details([int(made["id"])])[int(made["id"])], at=at)["status"]
 
 
 def test_a_project_opens_and_closes_once_each():

@@ -87,7 +87,7 @@ def test_deleting_costs_the_same_however_many_responses(responses, django_assert
         answer_first(made)
     caller.get("/projects")
 
-    with django_assert_num_queries(45):
+    with django_assert_num_queries(44):
         assert caller.delete(f"/projects/{made['id']}").status_code == 204
 
 
