@@ -51,14 +51,10 @@ class DashboardIn(serializers.Serializer[Any]):
         max_length=MAX_LENGTH,
         allow_null=True,
         default=None,
-<<<<<<< HEAD
         help_text=(
-            "As `where` of results, without `themes.` and `sentiment.`; kept with names in place of "
+            "As `where` of results, without `themes.` and `sentiment.`. Stored with names instead of "
             "positions. Null for all responses."
         ),
-=======
-        help_text="As `where` of results. Stored with names instead of positions. Null for all responses.",
->>>>>>> prose30
     )
     weight_by = StrictStringField(
         validators=[RegexValidator(WEIGHT_BY, "must be `field.` and the name of a declared field.")],
