@@ -1,4 +1,4 @@
-"""How pages write times: the month by its name, in English whatever the browser speaks, and with the zone."""
+"""How pages write times: with the name of the month, in the language of the page's texts, and the zone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def test_each_script_that_writes_a_time_names_its_language() -> None:
     }
 
     assert len(found) >= 3
-    assert {language for _, language in found} == {'"en-GB"'}
+    of_the_page = 'lang === "en" ? "en-GB" : lang'
+    assert {language for _, language in found} == {'"en-GB"', of_the_page}
+    assert {name for name, language in found if language == of_the_page} == {"local-times.js"}
 
 
 def test_each_time_on_a_page_of_visitors_names_its_zone_and_not_its_month_by_a_number() -> None:

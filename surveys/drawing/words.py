@@ -28,7 +28,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "team_reads_this": (
             "Only the authors and the community’s admins can see the answers that you give here."
         ),
-        "site_reads_this": "So could the site around this page.",
+        "site_reads_this": "The site around this page could see these answers, too.",
         "ai_asks": privacy_words.AI_ASKS,
         "privacy": privacy_words.ADDRESS,
         "collect": "Sign in to collect {what}",

@@ -526,7 +526,7 @@ def test_the_local_provider_reads_an_answer_like_one_that_staff_put_right(read_l
 
     assert told(caller, project) == [
         ("The queue was long", [], "positive"),
-        ("a long queue", ["Waiting time"], "neutral"),
+        ("a long queue", ["Waiting time"], None),  # in too few words to know their language
         ("the queue was long!", [], "positive"),
     ]
 

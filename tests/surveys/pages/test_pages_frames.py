@@ -51,7 +51,8 @@ class TestInAFrame:
         """Rule 7.972."""
         made = scenario.project(TEXT, privacy_mode=mode)
 
-        told = "So could the site around this page." in Visitor(made, is_framed=True).look().page
+        page = Visitor(made, is_framed=True).look().page
+        told = "The site around this page could see these answers, too." in page
 
         assert told == (mode != "anonymous")
         assert "the site around" not in Visitor(made).look().page
