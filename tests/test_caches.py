@@ -16,6 +16,7 @@ MEMOIZERS = {"cache", "lru_cache", "cached", "cachedmethod"}
 BOUNDED = {"Cache", "FIFOCache", "LFUCache", "LRUCache", "RRCache", "TTLCache", "TLRUCache"}
 WEAK_OR_LOCAL = {"WeakKeyDictionary", "WeakValueDictionary", "WeakSet", "threading.local", "ContextVar"}
 STATEMENTS = "A statement or the columns of a model, of which there are as many as models."
+OF_A_LANGUAGE = "As many as languages of which there are translations."
 ONCE = "Has no arguments: it is computed once."
 FILES = "By the name of a file or a template of the program."
 REGISTRY = "Filled when modules are imported."
@@ -84,6 +85,10 @@ IN_PLACE = {
     "surveys/pages/respondent/views.py:_icon": ONCE,
     "surveys/ai/__init__.py:_provider": "By the names of the three providers.",
     "surveys/ai/models/prompts.py:_template": FILES,
+    "communities/ground/translation.py:ContextVar()": "A language for each thread.",
+    "communities/ground/translation.py:catalog": OF_A_LANGUAGE,
+    "surveys/drawing/words.py:_words_in": OF_A_LANGUAGE,
+    "surveys/ai/models/client.py:ContextVar()": "One time limit for each thread.",
     "surveys/ai/spending.py:ContextVar()": "The sums of the work that runs now.",
     "surveys/ai/local/drafts/bank.py:_patterns": FILES,
     "surveys/ai/local/drafts/bank.py:blocks": ONCE,

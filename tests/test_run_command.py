@@ -221,7 +221,7 @@ def test_the_first_staff_account_is_made_as_the_readmes_say(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     named = re.search(
-        r"python manage\.py (create\w+)` makes the first|run `python manage\.py (create\w+)`",
+        r"python manage\.py (create\w+)` creates the first|run `python manage\.py (create\w+)`",
         (ROOT / path).read_text(),
     )
     assert named

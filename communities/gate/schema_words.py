@@ -56,13 +56,14 @@ of ids, changes by others cause neither repeated nor missing objects. An unknown
 otherwise a misspelt filter would return everything.
 
 **Fields.** Read-only fields are accepted and ignored: you can send back an object as you read it. Unknown
-fields are ignored too; the response header `X-Ignored-Fields` names them, in at most 4,096 characters. If a
-list is longer than its limit, no entry beyond the limit is read. Ids are strings, unless they are shown as
-integers. Times are UTC, `2026-01-31T09:30:00Z`; times that you send need an offset.
+fields are ignored too; the response header `X-Ignored-Fields` names them, in at most 4,096 characters. A list
+that is longer than its limit is refused; no entry beyond the limit is checked. Ids are strings, unless they
+are shown as integers. Times are UTC, `2026-01-31T09:30:00Z`; times that you send need an offset.
 
 **Changes by others.** Every read returns an `ETag`. Send this tag in `If-None-Match`, and the read returns
 `304` until something changes. `PUT`, `PATCH` and `DELETE` of an object that can be read take the tag in
-`If-Match`: they return `409 conflict` if somebody has changed the object since, and otherwise the new tag.
+`If-Match`: they return `409 conflict` if somebody has changed the object since. `PUT` and `PATCH` return the
+new tag.
 Other writes refuse a tag. Figures that change by themselves, such as `info.response_count` and the XP of a
 member, cause no conflict.
 

@@ -206,7 +206,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField()),
                 ('last_attempt_at', models.DateTimeField(blank=True, null=True)),
                 ('due_at', models.DateTimeField(blank=True, null=True)),
-                ('yields', models.BooleanField(db_default=False, default=False, help_text="The task waits until no other task is due.")),
+                ('yields', models.BooleanField(db_default=False, default=False, help_text="The task waits until no task without this mark is due.")),
                 ('community', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='communities.community')),
             ],
             options={

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='community',
             name='follow_ups_of_ten',
-            field=models.PositiveSmallIntegerField(db_default=0, default=0, help_text="How many of the ten further questions for one credit were asked."),
+            field=models.PositiveSmallIntegerField(db_default=0, default=0, help_text="How many of the ten further questions that are paid together were asked."),
         ),
     ]

@@ -91,7 +91,7 @@ class ChatTask(models.Model):
     last_attempt_at = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(null=True, blank=True)
     yields = models.BooleanField(
-        default=False, db_default=False, help_text="The task waits until no other task is due."
+        default=False, db_default=False, help_text="The task waits until no task without this mark is due."
     )
 
     class Meta:

@@ -35,7 +35,9 @@ class Community(models.Model):
     tier = models.CharField(max_length=8, choices=TierName, default=TierName.BASIC)
     bot_credits = models.PositiveIntegerField(default=0, help_text="Credits left for AI features.")
     follow_ups_of_ten = models.PositiveSmallIntegerField(
-        default=0, db_default=0, help_text="How many of the ten further questions for one credit were asked."
+        default=0,
+        db_default=0,
+        help_text="How many of the ten further questions that are paid together were asked.",
     )
     locale = models.CharField(max_length=35, null=True, blank=True)  # noqa: DJ001 (null is part of the interface)
     icon_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001

@@ -65,9 +65,9 @@ def recent_failures(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
     """The number of other failures of the last seven days (rule 12.953)."""
     if not actor.is_admin:
         return []
-    at = timezone.now()
-    failures = newest(actor.community_id, at=at)
-    count = sum(each.at >= at - RECENTLY and each.kind not in WITH_OWN_WORDS for each in failures)
+    since = timezone.now() - RECENTLY
+    failures = (each for source in _sources for each in source(actor.community_id, since))
+    count = sum(each.kind not in WITH_OWN_WORDS for each in failures)
     text = f"{plural(count, 'task')} in the background failed this week."
     return [Attention(text, reverse("admin:failed-work"))] if count else []
 

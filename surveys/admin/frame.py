@@ -151,7 +151,7 @@ def open_project(request: HttpRequest, project_id: int, *, tab: str) -> ProjectP
         raise Http404
     actor = acting.require_actor(request, community_id)
     try:
-        project = lookup.seen(actor=actor, project_id=project_id, at=at, detailed=True)
+        project = lookup.seen_with_details(actor=actor, project_id=project_id, at=at)
     except NotFound as failure:
         raise Http404 from failure
     if not _opens(tab, actor, project):

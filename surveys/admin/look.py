@@ -207,8 +207,9 @@ def _notes(brand: Mapping[str, str | None]) -> JsonResponse:
 
 def _drawn(walk: view.VisitorView, community: Community, brand: Mapping[str, str | None]) -> HttpResponse:
     """The respondent's page at the first step of a walk, for a frame of our own pages."""
+    locale = previews.locale_of(walk.project)
     frame = theme.page_of(
-        project=walk.project, community=community, locale=community.locale, is_framed=False, brand=brand
+        project=walk.project, community=community, locale=locale, is_framed=False, brand=brand
     )
     with in_language(frame.lang):
         screen = screens.first(walk, frame, votes=lambda block, has_voted: None)

@@ -253,8 +253,8 @@ class AnalysisBlockOut(CountedOut):
         allow_null=True,
         required=False,
         help_text=(
-            "When the block was added, if the project was open already; otherwise null. Also null once the "
-            "history of the project has been deleted."
+            "When the block was added, if that was after the project first opened; otherwise null. Also null "
+            "once the history of the project has been deleted."
         ),
     )
     added_options = AddedOptionOut(

@@ -154,8 +154,9 @@ class CodebookViewSet(OwnWorkViewSet):
         summary="Read the themes of an open question",
         description=(
             "Returns the themes of an open question, from analyses or from staff, oldest first. Needs a "
-            "key that may read the project's responses. The response is `404` for other types of blocks "
-            "and for blocks of the intro. The `ETag` is the `version`."
+            "key that may read the project's responses. The response is `404` for other types of blocks, "
+            "for blocks of the intro, and for a `format` such as `email`, whose answers no analysis reads. "
+            "The `ETag` is the `version`."
         ),
         responses=CodebookOut,
         examples=[OpenApiExample("Two themes", CODEBOOK, response_only=True)],

@@ -242,7 +242,7 @@ class ProjectViewSet(OwnWorkViewSet):
         examples=[OpenApiExample("A project", examples.PROJECT, response_only=True)],
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
-        project = lookup.seen(actor=self.actor, project_id=project_id, at=self.at, detailed=True)
+        project = lookup.seen_with_details(actor=self.actor, project_id=project_id, at=self.at)
         return Response(self._as_json(project))
 
     @_changes(

@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('platform_id', models.CharField(blank=True, max_length=128, null=True)),
                 ('provider', models.CharField(choices=[('chat', 'Chat'), ('video', 'Video'), ('streaming', 'Streaming'), ('game_store', 'Game Store'), ('membership', 'Membership'), ('web', 'Web'), ('import', 'Import')], default='web', max_length=10)),
-                ('respondent', models.CharField(blank=True, help_text="Keyed hash of the respondent. Null: the respondent has no name or is anonymous.", max_length=64, null=True)),
+                ('respondent', models.CharField(blank=True, help_text="Keyed hash of the respondent. Null: the respondent is unknown or anonymous.", max_length=64, null=True)),
                 ('sealed_respondent', models.BinaryField(blank=True, help_text="The encrypted respondent of an anonymous project, until the end or a day without answers.", null=True)),
                 ('session_number', models.PositiveIntegerField(blank=True, null=True)),
                 ('seed', models.BigIntegerField(help_text='Orders shuffled options in this conversation.')),

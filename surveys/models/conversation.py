@@ -58,7 +58,7 @@ class Conversation(models.Model):
         max_length=64,
         null=True,
         blank=True,
-        help_text="Keyed hash of the respondent. Null: the respondent has no name or is anonymous.",
+        help_text="Keyed hash of the respondent. Null: the respondent is unknown or anonymous.",
     )
     sealed_respondent = models.BinaryField(
         null=True,

@@ -54,7 +54,7 @@ def _statement(lock: str) -> str:
     return (
         f"SELECT {columns_of(Project, 'p')} FROM surveys_project p"
         f" WHERE p.id = %s AND p.community_id = %s AND p.deleted_at IS NULL {lock}"
-    )
+    ).rstrip()
 
 
 def get(*, community_id: int, project_id: int) -> Project:
@@ -103,13 +103,23 @@ def _statement_with_details() -> str:
     """
 
 
-def seen(*, actor: Actor, project_id: int, at: datetime, detailed: bool = False) -> Project:
+def seen(*, actor: Actor, project_id: int, at: datetime) -> Project:
     """A project that the actor may see (`visible`). Raises NotFound."""
-    read = get if detailed else in_community
-    project = read(community_id=actor.community_id, project_id=project_id)
+    project = in_community(community_id=actor.community_id, project_id=project_id)
+    _require_visible(actor, project, at)
+    return project
+
+
+def seen_with_details(*, actor: Actor, project_id: int, at: datetime) -> Project:
+    """A project that the actor may see, with everything that its JSON shows. Raises NotFound."""
+    project = get(community_id=actor.community_id, project_id=project_id)
+    _require_visible(actor, project, at)
+    return project
+
+
+def _require_visible(actor: Actor, project: Project, at: datetime) -> None:
     if not access.may_see(actor=actor, project=project, at=at):
         raise NotFound(access.NO_PROJECT)
-    return project
 
 
 def load_page(projects: ProjectQuerySet, offset: int, length: int) -> list[Project]:
