@@ -42,9 +42,18 @@ def faults(text: str, *, script: Script, path: str, readings: bool = False) -> I
         for mention in expression.mentions
         if mention.name == LANGUAGE or (readings and read_block(mention.name, script))
     }
+    of_readings = {
+        mention.column: mention.name
+        for mention in expression.mentions
+        if readings and names.reading_parts(mention.name)
+    }
     for problem in references.check(expression, script=script, at=len(script.blocks)):
-        if problem.column not in own:
-            yield Violation(path, problem.code, f"`{key}`: {problem.message}", problem.column)
+        if problem.column in own:
+            continue
+        message = problem.message
+        if name := of_readings.get(problem.column):
+            message = f"{name} names no open question whose answers an analysis reads."
+        yield Violation(path, problem.code, f"`{key}`: {message}", problem.column)
     if searched(text, script=script) > MAX_SEARCHED:
         message = (
             f"`{key}` looks for more than {MAX_SEARCHED:,} characters in texts by `in`. {logic.COUNTED_AS}"

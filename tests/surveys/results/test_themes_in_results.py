@@ -308,6 +308,7 @@ def test_nothing_but_selections_names_themes(made: tuple[Caller, dict[str, Any]]
         refused = caller.get(f"{path}/responses?{urlencode({'where': other})}")
         assert faults(refused) == {("where", "unknown_reference")}
         assert refused.json()["violations"][0]["column"] == column
+        assert "names no open question" in refused.json()["message"]
     quota = {"quotas": [{"where": text, "limit": 5}]}
     assert faults(caller.patch(path, {"settings": quota})) == {
         ("settings.quotas[0].where", "unknown_reference")
