@@ -165,7 +165,9 @@ class WalkView(ABC):
 
     def _group_in_words(self, title: str) -> str:
         place = self.script.places_in_groups.get(self.state.at)
-        return f"{title} \N{MIDDLE DOT} {place[0]} of {place[1]}" if place else title
+        if place is None:
+            return title
+        return f"{title} \N{MIDDLE DOT} {say('{n} of {all}', n=place[0], all=place[1])}"
 
     @property
     def asks_further(self) -> bool:
