@@ -701,3 +701,22 @@ def test_names_and_addresses_are_facts_that_no_analysis_reads() -> None:
     assert [(block.format, block.is_read) for block in script.blocks if block.asks] == [
         ("name", False), ("email", False), ("phone", False), (None, True),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("intent", "wrong"),
+    [
+        ("Encuesta: saber si prefieren teatro u ópera y por qué", "you"),
+        ("Umfrage: Name u. Adresse, und warum sie kommen", "you"),
+        ("Ask for a rating, and if the rating is low, ask why or what went wrong", "Ask why"),
+        ("Ask whether this is their first visit, second visit or a later one", "How this is"),
+        (
+            "Ask why people come; people can pick 2 of these dates: Monday, Tuesday, Friday",
+            "How would you rate",
+        ),
+    ],
+)
+def test_words_that_only_look_like_abbreviations_and_alternatives_stay(intent: str, wrong: str) -> None:
+    """Rule 10.44."""
+    blocks = questions(draft_from(intent))
+    assert wrong not in str(blocks)

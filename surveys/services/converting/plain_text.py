@@ -61,7 +61,7 @@ _NONE = re.compile(r"none (?:of (?:these|the above|them)|apply)\b.*|keine[rs]? d
 _BLANK_LINE = re.compile(r"[\s_.…]*")
 _BLANK = re.compile(r"[_…]{3}")  # of a blank line
 _GUESSES = (
-    (re.compile(r"\b(?:your|full|first|last) name\b", re.IGNORECASE), "name"),
+    (re.compile(r"\b(?:your|full|first|last) name\b(?=\W*(?:$|\())", re.IGNORECASE), "name"),
     (re.compile(r"\be-?mail\b", re.IGNORECASE), "email"),
     (re.compile(r"\b(?:phone|telephone|mobile) (?:number|no)\b", re.IGNORECASE), "phone"),
     (re.compile(r"\bdate of birth\b|\b(?:what|which) date\b|\bwhen were you born\b", re.IGNORECASE), "date"),

@@ -308,7 +308,12 @@ def _with_alternatives(text: str, language: str) -> str:
 
     def listed(match: re.Match[str]) -> str:
         parts = [part for part in re.split(_EITHER_PART, match["list"]) if part]
-        if len(parts) == 2 and not all(_MEASURED.search(part) for part in parts):
+        # A part that asks belongs to a condition: "if the rating is low, ask why".
+        asking = f"(?:{INTERROGATIVE[language]}|{ASKING[language]})"
+        if any(re.match(asking, part, re.IGNORECASE) for part in parts):
+            return match[0]
+        is_vague = len(parts) == 2 or match["of"] in ("this", "it")
+        if is_vague and not all(_MEASURED.search(part) for part in parts):
             return match[0]
         return _ALTERNATIVES[language][1].format(**match.groupdict(), options=" / ".join(parts))
 

@@ -142,7 +142,12 @@ _SLOPPY = {
     "should of": "should have", "to expensive": "too expensive", "wieviele": "wie "
     "viele", "wieviel": "wie viel", "plz": "please", "woud": "would", "shoud": "should", "coud": "could",
 }  # fmt: skip
-_SLOPPY_WORD = re.compile(rf"\b(?:{'|'.join(_SLOPPY)})\b")
+# In other languages "u" is a word of its own, so it is read only after these English words.
+_BEFORE_U = "|".join(
+    rf"(?<=\b{word} )"
+    for word in ("do", "did", "are", "were", "can", "could", "would", "will", "have", "if", "that", "what")
+)
+_SLOPPY_WORD = re.compile(rf"\b(?:{'|'.join(word for word in _SLOPPY if word != 'u')})\b|(?:{_BEFORE_U})u\b")
 _OWNER = re.compile(
     r"\b(parent|child|kid|mother|father|owner|customer|guest|student|player)s? (?=(?:name|class|age|"
     r"e-?mail|phone)\b)"

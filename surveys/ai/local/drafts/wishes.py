@@ -79,7 +79,7 @@ _AT_MOST = re.compile(
     r"(?:can|may|could|darf|dürfen|kann|können|peut|puede|pode)|se pueden?|puedes|podéis|pode-se)\s{1,3}"
     r"(?:(?:pick|choose|select|tick|vote for|choisir|elegir|escoger|escolher)\s{1,3})?"
     + _NUMBER.format(name="each")
-    + r"(?=\s{0,3}(?:[.,;!)]|$|wählen|auswählen|ankreuzen|of|options?|votes?|stimmen|réponses|op[cç]))"
+    + r"(?=\s{0,3}(?:[.,;!)]|$|wählen|auswählen|ankreuzen|of them|options?|votes?|stimmen|réponses|op[cç]))"
     r"(?:\s{1,3}(?:wählen|auswählen|ankreuzen|of them|options?|votes?|stimmen|réponses|opciones|opções))?"
     r"|" + _NUMBER.format(name="before") + r"\s{1,3}(?:max(?:imum)?|máximo|höchstens|au plus)\b)"
     r"(?P<of>\s{1,3}(?:of|aus|von|parmi|de|entre|among|from)\b(?! (?:them|the)\b)|\s{0,3}:)?",
