@@ -711,7 +711,7 @@ def test_names_and_addresses_are_facts_that_no_analysis_reads() -> None:
         ("Ask for a rating, and if the rating is low, ask why or what went wrong", "Ask why"),
         ("Ask whether this is their first visit, second visit or a later one", "How this is"),
         (
-            "Ask why people come; people can pick 2 of these dates: Monday, Tuesday, Friday",
+            "people can pick 2 of these dates: Monday, Tuesday, Friday",
             "How would you rate",
         ),
     ],
