@@ -655,6 +655,7 @@ def test_lists_give_the_questions_that_they_name_and_no_others(intent: str, foun
             "ask whether the talk was too long, too short or just right and why they came",
             ["How was the talk?", "Why did you come?"],
         ),
+        ("ask whether it was too long or too short and why they came", ["How was it?", "Why did you come?"]),
         ("wissen, ob der Raum zu warm oder zu kalt war", ["Wie war der Raum?"]),
         (
             "saber si la sopa fue demasiado salada o demasiado sosa y porque volverían",

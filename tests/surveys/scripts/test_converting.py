@@ -28,6 +28,16 @@ def test_names_are_no_positions_and_differ():
     assert not last.startswith("q4")
 
 
+def test_a_text_asks_for_a_name_only_where_the_name_is_all_that_it_asks_for():
+    """Rule 3.122."""
+    asked = ["What is your name?", "Full name:", "What do you think of your name badge?"]
+    asked += ["Your full name and postal address?"]
+
+    found = converted("text", "\n".join(f"{n}. {prompt}" for n, prompt in enumerate(asked, start=1)))
+
+    assert [block.get("format") for block in found["blocks"]] == ["name", "name", None, None]
+
+
 @pytest.mark.parametrize(
     ("format", "content"),
     [

@@ -129,7 +129,7 @@ _ALTERNATIVES = {
     "en": (
         rf"\b(?:whether|if) (?P<of>(?:the|our|your|their|this|it)\b{_OF}) (?P<verb>is|are|was|were) "
         rf"{_PARTS}",
-        "how {of} {verb} ({options})",
+        "how {verb} {of} ({options})",
     ),
     "de": (
         rf"\bob (?P<of>(?:der|die|das|unser\w*|euer|eure)\b{_OF}) {_PARTS} (?P<verb>ist|sind|war|waren)\b",
@@ -303,7 +303,7 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
 
 def _with_alternatives(text: str, language: str) -> str:
     """Return a text with what is one of several in brackets: `whether it was too long or too short` →
-    `how it was (too long / too short)`.
+    `how was it (too long / too short)`.
     """
 
     def listed(match: re.Match[str]) -> str:
