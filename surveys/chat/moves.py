@@ -134,7 +134,7 @@ def _voted(click: Click, project: Project, raw: Mapping[str, object]) -> Reply:
     if click.reference.step != admission.privacy_number(project):
         public_messages.ask(project, at=click.at)  # a message from before these marks is drawn anew
         return replies.private(screens.notice(words.OTHER_PRIVACY))
-    respondent = replace(_respondent(click, project), told=admission.privacy_mark(project))
+    respondent = replace(_respondent(click, project), privacy_mark=admission.privacy_mark(project))
     if _has_to_agree(click, project, respondent):
         return replies.private(screens.consent(project, platform_id=click.platform_id))
     try:

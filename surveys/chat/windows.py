@@ -39,12 +39,12 @@ def draw(view: ConversationView, *, platform_id: str) -> Window:
     to = References(view.conversation.pk, platform_id, block.id or 0, view.state.place)
     is_number = block.type == "open_numeric"
     asks = view.asks_further and block.follow_ups and not step.follow_up
-    told = f"-# {privacy_words.AI_ASKS}\n\n" if asks else ""  # first, as a long text is clipped
+    notice = f"-# {privacy_words.AI_ASKS}\n\n" if asks else ""  # first, as a long text is clipped
     return Window(
         custom_id=to.to(Op.WRITTEN),
         title="Your answer",
         label=_LABELS.get(block.format or block.type, "Your answer"),
-        text=told + words.marked(block.words),
+        text=notice + words.marked(block.words),
         value=unsent_answers.of(view).text,
         hint=defaults.help_of(block),
         placeholder=formats.example_of(block.format),

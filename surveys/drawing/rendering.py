@@ -43,7 +43,7 @@ class Hidden:
     csrf: str
     owner: str = ""
     handover: Handover | None = None
-    told: str = ""
+    privacy_mark: str = ""
     ahead: str = ""
 
 

@@ -93,8 +93,8 @@ def told_in_words(project: Project) -> str:
     asks = admission.asks_further(project, script_cache.script_of(project))
     words = words_now()
     who = words.members_read_this if is_open else words.team_reads_this
-    told = [words.is_anonymous if project.is_anonymous else who, *([words.ai_asks] if asks else [])]
-    return " ".join([*told, privacy_words.deleted_after(project.keep_responses_days)]).rstrip()
+    sentences = [words.is_anonymous if project.is_anonymous else who, *([words.ai_asks] if asks else [])]
+    return " ".join([*sentences, privacy_words.deleted_after(project.keep_responses_days)]).rstrip()
 
 
 def consent_of(project: Project) -> Consent | None:

@@ -103,7 +103,7 @@ def _drawn(
     request: HttpRequest, current: Preview, page: Page, screen: Screen, *, is_fragment: bool
 ) -> HttpResponse:
     mark = admission.privacy_mark(current.project)
-    hidden = Hidden(seal=current.seal(), csrf=rendering.token(request), told=mark)
+    hidden = Hidden(seal=current.seal(), csrf=rendering.token(request), privacy_mark=mark)
     if is_fragment:
         response = rendering.fragment(page, screen, hidden)
     else:  # a preview that only follows the editor leaves the focus there

@@ -49,8 +49,8 @@ def perform(visit: Visit) -> Outcome:
     if visit.is_signed_out:
         return outcomes.signed_out(visit)
     do = visit.request.POST.get("do", "answer")
-    told = visit.request.POST.get(forms.TOLD)
-    if do in ANSWERING and told not in (None, admission.privacy_mark(visit.project)):
+    mark = visit.request.POST.get(forms.PRIVACY_MARK)
+    if do in ANSWERING and mark not in (None, admission.privacy_mark(visit.project)):
         return outcomes.again(visit, say(words.OTHER_PRIVACY, now=screens.told_in_words(visit.project)))
     try:
         return _perform(visit, do)
@@ -180,9 +180,9 @@ def _begin(visit: Visit, do: str) -> Outcome:
     if visit.has_traps and (asks := _proof_asked(visit, do)) is not None:
         return asks
     visit.require_admitted()
-    told = visit.request.POST.get(forms.TOLD, admission.privacy_mark(visit.project))
+    mark = visit.request.POST.get(forms.PRIVACY_MARK, admission.privacy_mark(visit.project))
     respondent = admission.agreeing(visit.respondent, visit.project.consent or "")
-    visit.respondent = replace(respondent, told=told)
+    visit.respondent = replace(respondent, privacy_mark=mark)
     project_id, respondent = visit.project.pk, visit.respondent
     at, seed = visit.at, visit.browser.seed
     if block is None:

@@ -98,11 +98,11 @@ def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
         csrf="" if visit.arrival.is_carried else rendering.token(visit.request),
         owner=visit.owner_of_typed,
         handover=visit.handover,
-        told=mark,
+        privacy_mark=mark,
         ahead=visit.packed_ahead,
     )
     if is_fragment:
-        tells_anew = visit.request.POST.get(forms.TOLD, mark) != mark
+        tells_anew = visit.request.POST.get(forms.PRIVACY_MARK, mark) != mark
         answers_as = _answers_as(visit, screen) if tells_anew else None
         return rendering.fragment(visit.page, screen, hidden, answers_as=answers_as)
     page = visit.page

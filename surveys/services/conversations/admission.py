@@ -94,7 +94,7 @@ class Respondent:
     display_name: str = ""
     consents: bool = False
     agreed_to: int | None = None
-    told: str | None = None  # the `privacy_mark` of the page or message; None where none of ours was shown
+    privacy_mark: str | None = None  # of the page or message; None where none of ours was shown
     is_suspected: bool = False  # a program may be responding (rule 6.246)
     language: str = ""  # a tag: that of the page, of the person's client in chat, or sent by a caller
 

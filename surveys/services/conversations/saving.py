@@ -52,7 +52,7 @@ def new(
     left or was erased since they were admitted, a respondent who has not agreed to the project's `consent`,
     one who was shown another privacy mode, and one for whom there is no place (`places.Full`).
     """
-    if respondent.told is not None and respondent.told != privacy_mark(project):
+    if respondent.privacy_mark is not None and respondent.privacy_mark != privacy_mark(project):
         raise Conflict("Who sees the answers has changed since this page was made.")
     if project.consent and not _agrees(respondent, project.consent):
         raise NotAgreed

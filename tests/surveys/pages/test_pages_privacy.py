@@ -134,7 +134,7 @@ def test_no_answer_is_taken_from_a_page_that_told_of_no_ai(monkeypatch: pytest.M
 def test_the_privacy_is_that_of_the_page_also_if_it_changes_meanwhile(told: str) -> None:
     """Rules 7.820, 7.920."""
     made = scenario.project(TEXT)
-    someone = replace(admission.visitor(visitor_id="x"), told=told)
+    someone = replace(admission.visitor(visitor_id="x"), privacy_mark=told)
 
     with pytest.raises(Conflict):
         conversations.begin(project_id=made.pk, respondent=someone, at=timezone.now())
